@@ -1,0 +1,25 @@
+/*
+ * lib/base/memory.h - allocation that says what it could not get
+ *
+ * NULL with the error set when the product overflows or memory is refused; a size of 0
+ * gives a pointer that can be freed. Free with free().
+ */
+#ifndef LIB_BASE_MEMORY_H
+#define LIB_BASE_MEMORY_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+void *mem_new(size_t n, size_t size);	 /* zeroed */
+char *mem_copy(const void *p, size_t n); /* N bytes and a NUL after them */
+
+/*
+ * Makes room for at least NEED items in *ITEMS, which has *CAPACITY of SIZE bytes each,
+ * doubling. 0, or -1 with the error set and *ITEMS as it was.
+ */
+int mem_grow(void *items, size_t *capacity, size_t need, size_t size);
+
+/* printf into a new string. */
+char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
