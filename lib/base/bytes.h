@@ -40,14 +40,14 @@ static inline bool bytes_start_with(struct bytes a, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
-	return a.size >= n && memcmp(a.data, prefix, n) == 0;
+	return n == 0 || (a.size >= n && memcmp(a.data, prefix, n) == 0);
 }
 
 static inline bool bytes_end_with(struct bytes a, const char *suffix)
 {
 	size_t n = strlen(suffix);
 
-	return a.size >= n && memcmp(a.data + (a.size - n), suffix, n) == 0;
+	return n == 0 || (a.size >= n && memcmp(a.data + (a.size - n), suffix, n) == 0);
 }
 
 /* As memcmp, a prefix before what it starts: negative, 0 or positive. */

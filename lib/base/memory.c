@@ -1,0 +1,95 @@
+/* lib/base/memory.c - allocation that says what it could not get */
+#include "lib/base/memory.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/size.h"
+
+#define FEWEST_ITEMS 16
+
+static int refuse_product(size_t n, size_t size)
+{
+	return err_set(ERR_MEMORY, "out of memory: %zu items of %zu bytes refused", n, size);
+}
+
+void *mem_new(size_t n, size_t size)
+{
+	size_t total;
+	void *p;
+
+	if (!size_mul(n, size, &total)) {
+		refuse_product(n, size);
+		return NULL;
+	}
+	p = calloc(1, total ? total : 1);
+	if (!p)
+		err_memory(total);
+	return p;
+}
+
+char *mem_copy(const void *p, size_t n)
+{
+	char *copy;
+	size_t total;
+
+	if (!size_add(n, 1, &total) || !(copy = malloc(total))) {
+		err_memory(n);
+		return NULL;
+	}
+	if (n)
+		memcpy(copy, p, n);
+	copy[n] = '\0';
+	return copy;
+}
+
+int mem_grow(void *items, size_t *capacity, size_t need, size_t size)
+{
+	size_t more = *capacity > SIZE_MAX / 2 ? SIZE_MAX : *capacity * 2, total;
+	void *old, *grown;
+
+	if (need <= *capacity)
+		return 0;
+	if (more < FEWEST_ITEMS)
+		more = FEWEST_ITEMS;
+	if (more < need || !size_mul(more, size, &total))
+		more = need;
+	if (!size_mul(more, size, &total))
+		return refuse_product(need, size);
+
+	/* ITEMS points to a pointer of any type; its bytes are those of a void pointer. */
+	memcpy(&old, items, sizeof(old));
+	grown = realloc(old, total ? total : 1);
+	if (!grown)
+		return err_memory(total);
+	memcpy(items, &grown, sizeof(grown));
+	*capacity = more;
+	return 0;
+}
+
+char *mem_format(const char *format, ...)
+{
+	va_list args;
+	char *s;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (n < 0) {
+		err_system("a text cannot be formatted");
+		return NULL;
+	}
+	s = malloc((size_t)n + 1);
+	if (!s) {
+		err_memory((size_t)n + 1);
+		return NULL;
+	}
+	va_start(args, format);
+	vsnprintf(s, (size_t)n + 1, format, args);
+	va_end(args);
+	return s;
+}
