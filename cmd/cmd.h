@@ -68,108 +68,27 @@ struct cmd_option {
 	} range;
 };
 
-#define CMD_FLAG(c, n, p, h)                   \
- {                                             \
-  c, n, CMD_KIND_FLAG, (bool *){ p }, NULL, h, \
-  {                                            \
-   {                                           \
-    0, 0                                       \
-   }                                           \
-  }                                            \
- }
-#define CMD_TEXT(c, n, p, a, h)                    \
- {                                                 \
-  c, n, CMD_KIND_TEXT, (const char **){ p }, a, h, \
-  {                                                \
-   {                                               \
-    0, 0                                           \
-   }                                               \
-  }                                                \
- }
-#define CMD_PATH(c, n, p, a, h)                    \
- {                                                 \
-  c, n, CMD_KIND_PATH, (const char **){ p }, a, h, \
-  {                                                \
-   {                                               \
-    0, 0                                           \
-   }                                               \
-  }                                                \
- }
-#define CMD_SIZE(c, n, p, lo, hi, h)              \
- {                                                \
-  c, n, CMD_KIND_SIZE, (uint64_t *){ p }, "N", h, \
-  {                                               \
-   .size = { lo, hi }                             \
-  }                                               \
- }
-#define CMD_INT(c, n, p, lo, hi, h)             \
- {                                              \
-  c, n, CMD_KIND_INT, (int64_t *){ p }, "N", h, \
-  {                                             \
-   .integer = { lo, hi }                        \
-  }                                             \
- }
-#define CMD_REAL(c, n, p, lo, hi, h)            \
- {                                              \
-  c, n, CMD_KIND_REAL, (double *){ p }, "X", h, \
-  {                                             \
-   .real = { lo, hi }                           \
-  }                                             \
- }
-#define CMD_RATIO(c, n, p, h)                        \
- {                                                   \
-  c, n, CMD_KIND_RATIO, (double *){ p }, "SHARE", h, \
-  {                                                  \
-   {                                                 \
-    0, 0                                             \
-   }                                                 \
-  }                                                  \
- }
-#define CMD_ENUM(c, n, p, w, a, h)         \
- {                                         \
-  c, n, CMD_KIND_ENUM, (int *){ p }, a, h, \
-  {                                        \
-   .words = w                              \
-  }                                        \
- }
-#define CMD_LIST(c, n, p, a, h)                        \
- {                                                     \
-  c, n, CMD_KIND_LIST, (struct cmd_list *){ p }, a, h, \
-  {                                                    \
-   {                                                   \
-    0, 0                                               \
-   }                                                   \
-  }                                                    \
- }
-#define CMD_TEXTS(c, n, p, a, h)                        \
- {                                                      \
-  c, n, CMD_KIND_TEXTS, (struct cmd_list *){ p }, a, h, \
-  {                                                     \
-   {                                                    \
-    0, 0                                                \
-   }                                                    \
-  }                                                     \
- }
+/* clang-format off */
+/* One row; the conditional lets the compiler hold the pointer to its type. */
+#define CMD_ROW(letter, name, kind, type, pointer, arg, help, ...) \
+	{ letter, name, CMD_KIND_##kind, (1 ? (pointer) : (type *)0), arg, help, { __VA_ARGS__ } }
+
+#define CMD_FLAG(c, n, p, h)         CMD_ROW(c, n, FLAG, bool, p, NULL, h, .words = NULL)
+#define CMD_TEXT(c, n, p, a, h)      CMD_ROW(c, n, TEXT, const char *, p, a, h, .words = NULL)
+#define CMD_PATH(c, n, p, a, h)      CMD_ROW(c, n, PATH, const char *, p, a, h, .words = NULL)
+#define CMD_SIZE(c, n, p, lo, hi, h) CMD_ROW(c, n, SIZE, uint64_t, p, "N", h, .size = { lo, hi })
+#define CMD_INT(c, n, p, lo, hi, h)  CMD_ROW(c, n, INT, int64_t, p, "N", h, .integer = { lo, hi })
+#define CMD_REAL(c, n, p, lo, hi, h) CMD_ROW(c, n, REAL, double, p, "X", h, .real = { lo, hi })
+#define CMD_RATIO(c, n, p, h)        CMD_ROW(c, n, RATIO, double, p, "SHARE", h, .words = NULL)
+#define CMD_ENUM(c, n, p, w, a, h)   CMD_ROW(c, n, ENUM, int, p, a, h, .words = w)
+#define CMD_LIST(c, n, p, a, h)      CMD_ROW(c, n, LIST, struct cmd_list, p, a, h, .words = NULL)
+#define CMD_TEXTS(c, n, p, a, h)     CMD_ROW(c, n, TEXTS, struct cmd_list, p, a, h, .words = NULL)
 /* -j, --threads; cmd_team() is made of it. */
-#define CMD_THREADS                                            \
- {                                                             \
-  'j', "threads", CMD_KIND_SIZE, &cmd_threads, "N",            \
-	  "threads to use (default: what the machine allows)", \
-  {                                                            \
-   .size = { 1, TEAM_MAX }                                     \
-  }                                                            \
- }
+#define CMD_THREADS CMD_SIZE('j', "threads", &cmd_threads, 1, TEAM_MAX, "threads to use (default: what the machine allows)")
 /* -q, --quiet: no progress and no summaries on stderr. */
-#define CMD_QUIET CMD_FLAG('q', "quiet", &cmd_quiet, "no progress and no remarks on stderr")
-#define CMD_END                             \
- {                                          \
-  0, NULL, CMD_KIND_FLAG, NULL, NULL, NULL, \
-  {                                         \
-   {                                        \
-    0, 0                                    \
-   }                                        \
-  }                                         \
- }
+#define CMD_QUIET   CMD_FLAG('q', "quiet", &cmd_quiet, "no progress and no remarks on stderr")
+#define CMD_END     { .name = NULL }
+/* clang-format on */
 
 struct cmd_spec {
 	const char *name;

@@ -1,0 +1,154 @@
+/* cmd/cmd.c - how a tool begins and ends, and its messages */
+
+#include <errno.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/cmd_internal.h"
+#include "lib/base/outfile.h"
+
+uint64_t cmd_threads;
+bool cmd_quiet;
+
+static const struct cmd_spec *current;
+static struct team *team;
+static bool answer_no;
+
+const struct cmd_spec *cmd_current(void)
+{
+	return current;
+}
+
+void cmd_begin(const struct cmd_spec *spec, int *argc, char ***argv)
+{
+	current = spec;
+	cmd_output_begin();
+	cmd_signals_begin();
+	cmd_parse(spec, argc, argv);
+	if (*argc < spec->min_operands)
+		cmd_misuse("an operand is missing");
+	if (spec->max_operands >= 0 && *argc > spec->max_operands)
+		cmd_misuse("too many operands, from '%s' on", (*argv)[spec->max_operands]);
+}
+
+int cmd_end(void)
+{
+	team_free(team);
+	team = NULL;
+	cmd_output_end();
+	cmd_signals_end();
+	return answer_no ? 1 : 0;
+}
+
+void cmd_answer_no(void)
+{
+	answer_no = true;
+}
+
+struct team *cmd_team(void)
+{
+	if (!team)
+		cmd_check(team_new(&team, (int)cmd_threads));
+	return team;
+}
+
+const char *cmd_input(const char *path)
+{
+	return !path || strcmp(path, "-") == 0 ? "/dev/stdin" : path;
+}
+
+struct progress *cmd_progress(const char *label, const char *unit, uint64_t total)
+{
+	struct progress *p;
+
+	cmd_check(progress_new(&p, &(struct progress_options){
+					   .label = label,
+					   .unit = unit,
+					   .total = total,
+					   .fd = cmd_quiet ? -1 : STDERR_FILENO,
+					   .terminal = isatty(STDERR_FILENO) == 1,
+				   }));
+	return p;
+}
+
+/* --- messages: one write each, so that those of several processes do not mix --- */
+
+static void say(const char *format, va_list args, const char *after)
+{
+	char line[ERR_TEXT_MAX + 512];
+	int n = snprintf(line, sizeof(line), "%s: ", current ? current->name : "nnutils");
+	size_t at = (size_t)n;
+
+	n = vsnprintf(line + at, sizeof(line) - at, format, args);
+	at = n < 0 ? at : at + (size_t)n < sizeof(line) ? at + (size_t)n : sizeof(line) - 1;
+	n = snprintf(line + at, sizeof(line) - at, "%s", after);
+	at = n < 0 ? at : at + (size_t)n < sizeof(line) ? at + (size_t)n : sizeof(line) - 1;
+	if (at == sizeof(line) - 1)
+		at--;
+	line[at++] = '\n';
+	while (write(STDERR_FILENO, line, at) < 0 && errno == EINTR)
+		;
+}
+
+void cmd_fail(void)
+{
+	outfile_remove_all();
+	_exit(2);
+}
+
+void cmd_misuse(const char *format, ...)
+{
+	char usage[512];
+	va_list args;
+
+	snprintf(usage, sizeof(usage), " (usage: %s [options]%s%s; --help tells more)",
+		 current->name, *current->operands ? " " : "", current->operands);
+	va_start(args, format);
+	say(format, args, usage);
+	va_end(args);
+	cmd_fail();
+}
+
+void cmd_usage(void)
+{
+	cmd_misuse("the operands do not fit");
+}
+
+void cmd_die(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(format, args, "");
+	va_end(args);
+	cmd_fail();
+}
+
+int cmd_check(int result)
+{
+	if (result < 0)
+		cmd_die("%s", err_text());
+	return result;
+}
+
+void cmd_warn(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(format, args, "");
+	va_end(args);
+}
+
+void cmd_note(const char *format, ...)
+{
+	va_list args;
+
+	if (cmd_quiet)
+		return;
+	va_start(args, format);
+	say(format, args, "");
+	va_end(args);
+}
