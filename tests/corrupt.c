@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@
 struct report {
 	_Atomic uint64_t at; /* the mutation at hand */
 	uint64_t read, refused;
+	bool finished;	 /* the batch is through */
 	char wrong[256]; /* why the child gave up on AT, or empty */
 };
 
@@ -265,6 +267,7 @@ static _Noreturn void run_batch(struct job *job, uint64_t from, uint64_t past)
 		if (now > before + LEFT_BEHIND_AT_ALL)
 			give_up(job->report, "left memory behind, this one or those before it");
 	}
+	job->report->finished = true;
 	_exit(0);
 }
 
@@ -292,6 +295,7 @@ static uint64_t spawn_batch(struct job *job, uint64_t from, uint64_t past, char 
 	int status;
 
 	job->report->wrong[0] = '\0';
+	job->report->finished = false;
 	job->report->at = from;
 	fflush(NULL);
 	child = fork();
@@ -304,7 +308,7 @@ static uint64_t spawn_batch(struct job *job, uint64_t from, uint64_t past, char 
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			abort();
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && job->report->at + 1 == past)
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && job->report->finished)
 		return past;
 	describe(why, room, job->report, status);
 	return job->report->at + 1;
