@@ -9,10 +9,10 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "lib/base/printable.h"
 
 /* Two paths of the greatest length, and some words. */
 #define RAW_MAX 8704
@@ -22,42 +22,12 @@ static _Thread_local enum err_code last;
 
 static const char gap[] = " ... ";
 
-/* What would end the line, move the cursor or turn the direction of what follows. */
-static bool is_control(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029 ||
-	       (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
-}
-
-/*
- * Bytes of the printable character at S, which a NUL ends; 0 when there is none. lib/text has
- * the full decoder, but stands above this folder.
- */
-static size_t printable(const unsigned char *s)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC0 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
-	uint32_t c;
-
-	if (n < 2)
-		return n == 1 && !is_control(s[0]);
-	c = s[0] & (0xFFu >> (n + 1));
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xC0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3F);
-	}
-	if (s[0] > 0xF4 || c < least[n] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
-		return 0;
-	return is_control(c) ? 0 : n;
-}
-
 /* Writes the unit at *S to OUT when that is not NULL, and moves *S on. Its length in OUT, 1 to 4. */
 static size_t unit(const char **s, char *out)
 {
 	static const char digits[] = "0123456789abcdef";
-	const unsigned char *from = (const unsigned char *)*s;
-	size_t n = printable(from);
+	const char *from = *s;
+	size_t n = printable_length(from, strnlen(from, 4));
 
 	*s += n ? n : 1;
 	if (n) {
@@ -68,7 +38,7 @@ static size_t unit(const char **s, char *out)
 	if (out) {
 		out[0] = '\\';
 		out[1] = 'x';
-		out[2] = digits[from[0] >> 4];
+		out[2] = digits[(unsigned char)from[0] >> 4];
 		out[3] = digits[from[0] & 15];
 	}
 	return 4;

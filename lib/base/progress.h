@@ -9,7 +9,10 @@
 #define LIB_BASE_PROGRESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "lib/base/buffer.h"
 
 struct progress;
 
@@ -26,5 +29,15 @@ int progress_new(struct progress **out, const struct progress_options *o);
 void progress_add(struct progress *p, uint64_t n);
 /* Wipes the line on a terminal; frees. NULL is allowed. */
 void progress_end(struct progress *p);
+
+/*
+ * What a line says, without a line's end, after what is in B:
+ *	hash model.gguf: 34 % of 253.1 MB, 1.21 GB/s, 0.2 s left
+ *	read corpus.jsonl: 12.6 M lines, 310.4 k lines/s, 40.6 s
+ * DONE units in SECONDS. At most COLUMNS wide, where a character outside ASCII is taken for two; the
+ * label loses its front first. 0 is no limit.
+ */
+void progress_render(struct buffer *b, const struct progress_options *o, uint64_t done,
+		     double seconds, size_t columns);
 
 #endif
