@@ -77,14 +77,23 @@ void cmd_table_cell(struct cmd_table *t, const char *format, ...)
 	put(t, cell);
 }
 
+void cmd_table_bytes(struct cmd_table *t, struct bytes text)
+{
+	char *cell = mem_copy(text.data, text.size);
+
+	if (!cell)
+		cmd_die("%s", err_text());
+	put(t, cell);
+	free(cell);
+}
+
 void cmd_table_name(struct cmd_table *t, struct bytes name)
 {
 	struct buffer b = { 0 };
 
 	quote_name(&b, name);
-	buffer_put_u8(&b, 0);
 	cmd_check(buffer_check(&b));
-	put(t, b.data);
+	cmd_table_bytes(t, buffer_bytes(&b));
 	buffer_free(&b);
 }
 

@@ -20,6 +20,8 @@ struct cmd_table *cmd_table_new(const char *const *headings);
 /* The next cell; a row is full after as many cells as there are headings. */
 void cmd_table_cell(struct cmd_table *t, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* TEXT is printable, as quote_text gives it. */
+void cmd_table_bytes(struct cmd_table *t, struct bytes text);
 void cmd_table_name(struct cmd_table *t, struct bytes name);
 
 /* Prints what is left and frees. */

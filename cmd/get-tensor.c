@@ -43,7 +43,7 @@ static enum dtype output_dtype(const struct tensor_info *t)
 {
 	if (dtype_word >= 0)
 		return dtype_by_name(dtypes[dtype_word]);
-	if (format == FORMAT_NPY && !npy_has_dtype(t->dtype))
+	if (format == FORMAT_NPY && !npy_descr(t->dtype))
 		return DTYPE_F32;
 	if (format == FORMAT_TEXT && dtype_info(t->dtype)->block > 1)
 		return DTYPE_F32;
@@ -84,7 +84,7 @@ static void write_npy_header(const struct slice *s, enum dtype dtype)
 	uint32_t n_dims = slice_shape(s, shape);
 	struct buffer header = { 0 };
 
-	cmd_check(npy_put_header(&header, dtype, shape, n_dims));
+	cmd_check(npy_put_header(&header, dtype, false, shape, n_dims));
 	cmd_print_bytes(buffer_bytes(&header));
 	buffer_free(&header);
 }

@@ -10,6 +10,9 @@
 #include "lib/base/memory.h"
 #include "lib/base/size.h"
 
+/* Elements of the longest block. */
+#define ELEMENT_BLOCK_MAX 256
+
 struct row_reader {
 	const struct tensor_info *tensor;
 	struct slice slice;
@@ -86,6 +89,21 @@ char *element_text(enum dtype t, const void *values, size_t i, char out[NUMBER_T
 	case DTYPE_F64: memcpy(&f64, at, sizeof(f64)); return number_f64(f64, out);
 	default: dtype_to_f32(t, at, &f32, 1); return number_f32(f32, out);
 	}
+}
+
+char *tensor_element_text(const struct tensor_info *t, uint64_t i, char out[NUMBER_TEXT])
+{
+	const struct dtype_info *info = dtype_info(t->dtype);
+	float block[ELEMENT_BLOCK_MAX];
+
+	if (info->block == 1 && (dtype_decodes(t->dtype) || t->dtype == DTYPE_C64))
+		return element_text(t->dtype, t->data, i, out);
+	if (!dtype_decodes(t->dtype) || info->block > ELEMENT_BLOCK_MAX) {
+		snprintf(out, NUMBER_TEXT, "?");
+		return out;
+	}
+	dtype_to_f32(t->dtype, t->data + i / info->block * info->bytes, block, info->block);
+	return number_f32(block[i % info->block], out);
 }
 
 static int check(const struct tensor_info *t, const struct slice *s, enum dtype dtype)

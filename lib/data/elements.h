@@ -14,6 +14,9 @@
  */
 char *element_text(enum dtype t, const void *values, size_t i, char out[NUMBER_TEXT]);
 
+/* The same for element I (row-major) of a whole tensor, blocks too; `?` where values are not decoded. */
+char *tensor_element_text(const struct tensor_info *t, uint64_t i, char out[NUMBER_TEXT]);
+
 /*
  * Rows of the part S of T, converted to OUT (T's own type: copied). Refuses by name a conversion
  * that no kernel does (f64 is reached in one step; f16 and bf16 by way of f32), and a part of a row of blocks left as blocks. T must outlive the reader.
