@@ -44,7 +44,7 @@ ifneq ($(installs),)
 # `make check` and `make demo` set a fresh machine up by themselves.
 ifneq ($(shell scripts/install-deps --check $(installs) 2>/dev/null && echo ready),ready)
 $(info installing what is missing: scripts/install-deps)
-ignored := $(shell scripts/install-deps >&2 || echo failed)
+ignored := $(shell scripts/install-deps $(installs) >&2 || echo failed)
 ifneq ($(filter failed,$(ignored)),)
 $(error scripts/install-deps failed: see above)
 endif
