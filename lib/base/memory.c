@@ -16,12 +16,18 @@ static int refuse_product(size_t n, size_t size)
 	return err_set(ERR_MEMORY, "out of memory: %zu items of %zu bytes refused", n, size);
 }
 
+/* No object is larger than PTRDIFF_MAX, so the allocator need not be asked. */
+static bool product(size_t n, size_t size, size_t *out)
+{
+	return size_mul(n, size, out) && *out <= PTRDIFF_MAX;
+}
+
 void *mem_new(size_t n, size_t size)
 {
 	size_t total;
 	void *p;
 
-	if (!size_mul(n, size, &total)) {
+	if (!product(n, size, &total)) {
 		refuse_product(n, size);
 		return NULL;
 	}
@@ -33,10 +39,9 @@ void *mem_new(size_t n, size_t size)
 
 char *mem_copy(const void *p, size_t n)
 {
-	char *copy;
-	size_t total;
+	char *copy = n < PTRDIFF_MAX ? malloc(n + 1) : NULL;
 
-	if (!size_add(n, 1, &total) || !(copy = malloc(total))) {
+	if (!copy) {
 		err_memory(n);
 		return NULL;
 	}
@@ -55,9 +60,9 @@ int mem_grow(void *items, size_t *capacity, size_t need, size_t size)
 		return 0;
 	if (more < FEWEST_ITEMS)
 		more = FEWEST_ITEMS;
-	if (more < need || !size_mul(more, size, &total))
+	if (more < need || !product(more, size, &total))
 		more = need;
-	if (!size_mul(more, size, &total))
+	if (!product(more, size, &total))
 		return refuse_product(need, size);
 
 	/* ITEMS points to a pointer of any type; its bytes are those of a void pointer. */

@@ -1,9 +1,8 @@
 /*
  * lib/base/progress.c - how far, how fast, how long still
  *
- * A call adds to a counter. Only when the counter passes a mark does a thread look at the clock,
- * draw if a line is due, and move the mark on by what comes in a twentieth of a second; the others
- * go on meanwhile.
+ * A call adds to a counter and looks at the clock. Past the time of the next line one thread takes the
+ * flag and draws it; the others go on meanwhile.
  */
 #include "lib/base/progress.h"
 
@@ -25,11 +24,9 @@
 struct progress {
 	struct progress_options options;
 	uint64_t start_ns;
-	atomic_uint_fast64_t done, look_at;
+	atomic_uint_fast64_t done, due_ns;
 	atomic_flag busy;
-	/* Only for who holds BUSY. */
-	uint64_t due_ns;
-	bool drawn;
+	bool drawn; /* only for who holds BUSY */
 };
 
 /* --- what a line says ----------------------------------------------------------------------- */
@@ -176,9 +173,10 @@ int progress_new(struct progress **out, const struct progress_options *o)
 		return -1;
 	p->options = *o;
 	p->start_ns = clock_ns();
-	p->due_ns = p->start_ns + (o->terminal ? 500 : 10000) * MILLISECOND;
 	atomic_init(&p->done, 0);
-	atomic_init(&p->look_at, o->fd < 0 ? UINT64_MAX : 1);
+	atomic_init(&p->due_ns, o->fd < 0
+					? UINT64_MAX
+					: p->start_ns + (o->terminal ? 500 : 10000) * MILLISECOND);
 	atomic_flag_clear(&p->busy);
 	*out = p;
 	return 0;
@@ -194,10 +192,9 @@ static size_t terminal_columns(int fd)
 }
 
 /* One write, so that a line of another program cannot come in between. A failed one is no trouble of
-   the caller's work, and leaves its errno alone. */
+   the caller's work. */
 static void write_line(const struct progress *p, struct buffer *line)
 {
-	int saved = errno;
 	ssize_t written;
 
 	if (!line->failed && line->size) {
@@ -205,13 +202,13 @@ static void write_line(const struct progress *p, struct buffer *line)
 		(void)written;
 	}
 	buffer_free(line);
-	errno = saved;
 }
 
 static void draw(struct progress *p, uint64_t done, double seconds)
 {
 	struct buffer line = { 0 };
 	bool terminal = p->options.terminal;
+	int saved = errno;
 
 	if (terminal)
 		buffer_put_text(&line, "\r");
@@ -221,34 +218,32 @@ static void draw(struct progress *p, uint64_t done, double seconds)
 	buffer_put_text(&line, terminal ? ERASE_TO_END : "\n");
 	write_line(p, &line);
 	p->drawn = true;
+	errno = saved; /* the caller's work may be in the middle of an error of its own */
 }
 
-static void look(struct progress *p)
+static void draw_if_due(struct progress *p)
 {
-	uint64_t now = clock_ns(), done = atomic_load_explicit(&p->done, memory_order_relaxed);
-	double seconds = clock_seconds(p->start_ns, now), soon;
+	uint64_t now = clock_ns();
 
-	if (now >= p->due_ns) {
-		draw(p, done, seconds);
-		p->due_ns = now + (p->options.terminal ? 100 : 30000) * MILLISECOND;
-	}
-	soon = seconds > 0 ? (double)done / seconds / 20 : 0;
-	atomic_store_explicit(&p->look_at, done + (soon < 1e18 ? (uint64_t)soon : 0) + 1,
-			      memory_order_relaxed);
+	/* Another thread may have drawn since. */
+	if (now < atomic_load_explicit(&p->due_ns, memory_order_relaxed))
+		return;
+	draw(p, atomic_load_explicit(&p->done, memory_order_relaxed),
+	     clock_seconds(p->start_ns, now));
+	now += (p->options.terminal ? 100 : 30000) * MILLISECOND;
+	atomic_store_explicit(&p->due_ns, now, memory_order_relaxed);
 }
 
 void progress_add(struct progress *p, uint64_t n)
 {
-	uint64_t done;
-
 	if (!p)
 		return;
-	done = atomic_fetch_add_explicit(&p->done, n, memory_order_relaxed) + n;
-	if (done < atomic_load_explicit(&p->look_at, memory_order_relaxed))
+	atomic_fetch_add_explicit(&p->done, n, memory_order_relaxed);
+	if (clock_ns() < atomic_load_explicit(&p->due_ns, memory_order_relaxed))
 		return;
 	if (atomic_flag_test_and_set_explicit(&p->busy, memory_order_acquire))
 		return;
-	look(p);
+	draw_if_due(p);
 	atomic_flag_clear_explicit(&p->busy, memory_order_release);
 }
 

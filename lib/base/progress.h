@@ -25,7 +25,7 @@ struct progress_options {
 };
 
 int progress_new(struct progress **out, const struct progress_options *o);
-/* Any thread; cheap (one atomic add, and a look at the clock now and then). P may be NULL. */
+/* Any thread; one atomic add and a look at the clock. P may be NULL. */
 void progress_add(struct progress *p, uint64_t n);
 /* Wipes the line on a terminal; frees. NULL is allowed. */
 void progress_end(struct progress *p);
