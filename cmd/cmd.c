@@ -98,22 +98,31 @@ void cmd_fail(void)
 	_exit(2);
 }
 
+static void say_usage(void)
+{
+	char line[512];
+	int n = snprintf(line, sizeof(line), "usage: %s [options]%s%s\n", current->name,
+			 *current->operands ? " " : "", current->operands);
+
+	while (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0 && errno == EINTR)
+		;
+}
+
 void cmd_misuse(const char *format, ...)
 {
-	char usage[512];
 	va_list args;
 
-	snprintf(usage, sizeof(usage), " (usage: %s [options]%s%s; --help tells more)",
-		 current->name, *current->operands ? " " : "", current->operands);
 	va_start(args, format);
-	say(format, args, usage);
+	say(format, args, " (--help lists the options)");
 	va_end(args);
+	say_usage();
 	cmd_fail();
 }
 
 void cmd_usage(void)
 {
-	cmd_misuse("the operands do not fit");
+	say_usage();
+	cmd_fail();
 }
 
 void cmd_die(const char *format, ...)
