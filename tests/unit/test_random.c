@@ -106,7 +106,9 @@ static void test_keying(void)
 		tap_ok(memcmp(&a, &others[i], sizeof(a)) != 0, "another place, another stream: %zu",
 		       i);
 	tap_ok(random_u32(&a, 0, 0) != random_u32(&a, 1, 0), "rows differ");
-	tap_ok(random_u32(&a, 1, 0) != random_u32(&a, UINT64_C(1) << 32, 0), "rows have 64 bits");
+	tap_ok(random_u32(&a, 0, 0) != random_u32(&a, UINT64_C(1) << 32, 0), "rows have 64 bits");
+	tap_ok(random_u32(&a, 0, 0) != random_u32(&a, 0, UINT64_C(1) << 34),
+	       "elements have more than 32 bits");
 }
 
 static void test_ranges(void)
