@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# What holds for every tool, whatever it does: misuse, numbers, stdout that fails, files that are not there.
+
+load lib
+
+setup()
+{
+	scratch
+	mapfile -t tools < <(cd "$BIN" && ls)
+}
+
+# The long names of a tool's options of one kind, a pattern.
+options_of()
+{
+	"$1" --complete | awk -F '\t' -v kind="^($2)\$" '$3 ~ kind { print $1 }'
+}
+
+# misused CMD [ARG...]: it tells how it is used.
+misused()
+{
+	try "$@"
+	one_usage_line || complain "in: $*"
+}
+
+@test 'an option that is not there' {
+	for tool in "${tools[@]}"; do
+		misused "$tool" --no-such-option x y
+		misused "$tool" -@ x y
+		misused "$tool" --=x
+	done
+}
+
+@test 'an option without its argument, and a flag with one' {
+	for tool in "${tools[@]}"; do
+		for option in $(options_of "$tool" 'text|path|size|int|real|ratio|enum|list'); do
+			misused "$tool" "$option"
+			has "$err" "$option needs an argument"
+		done
+		for option in $(options_of "$tool" flag); do
+			misused "$tool" "$option=x"
+		done
+	done
+}
+
+@test 'numbers and words that are none: the option is named' {
+	for tool in "${tools[@]}"; do
+		for option in $(options_of "$tool" 'size|int|real|ratio|enum'); do
+			for value in x '' 1x 99999999999999999999999 nan 0x10 '1 '; do
+				misused "$tool" "$option=$value" x y
+				has "$err" "$option"
+			done
+		done
+	done
+}
+
+@test 'no operand where one is needed' {
+	for tool in "${tools[@]}"; do
+		case $("$tool" --help | head -n1) in
+		*'[options]' | *'[options] ['*) ;;
+		*) misused "$tool" ;;
+		esac
+	done
+}
+
+@test 'files that are not there end in one line' {
+	for tool in "${tools[@]}"; do
+		for operands in none 'none none' 'none none none'; do
+			# shellcheck disable=SC2086
+			try "$tool" $operands
+			one_usage_line 2>/dev/null || one_line_error 'none'
+		done
+		[ -z "$(ls -A)" ] || complain "$tool left: $(ls -A)"
+	done
+}
+
+@test 'a name with a line break and escapes does not break the line' {
+	for tool in "${tools[@]}"; do
+		name=$'no\nsuch\e[31m'
+		try "$tool" "$name"
+		one_usage_line 2>/dev/null || one_line_error
+		try "$tool" "$name" "$name"
+		one_usage_line 2>/dev/null || one_line_error
+	done
+}
+
+@test 'a full disk under stdout' {
+	for tool in "${tools[@]}"; do
+		for option in --help --version --complete; do
+			on_full_disk "$tool" "$option"
+		done
+	done
+}
+
+@test 'a closed stdout' {
+	for tool in "${tools[@]}"; do
+		for option in --help --version --complete; do
+			closed_stdout "$tool" "$option"
+		done
+	done
+}
+
+@test 'a pipe that nobody reads' {
+	for tool in "${tools[@]}"; do
+		broken_pipe "$tool" --help
+		broken_pipe "$tool" --version
+	done
+}
+
+@test 'closed stdin and stderr are no trouble' {
+	for tool in "${tools[@]}"; do
+		"$tool" --help <&- >/dev/null
+		"$tool" --help 2>&- >/dev/null
+	done
+}
+
+@test '--complete lists the options of --help' {
+	for tool in "${tools[@]}"; do
+		"$tool" --help | sed -nE 's/^  (-., |    )(--[a-z0-9-]+).*/\2/p' | sort >help
+		"$tool" --complete | cut -f1 | sort >complete
+		diff help complete
+		"$tool" --complete | awk -F '\t' 'NF != 5 { print; bad = 1 } END { exit bad }'
+	done
+}
