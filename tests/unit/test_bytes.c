@@ -115,7 +115,7 @@ static void test_match(void)
 		       rows[i].pattern);
 	tap_ok(bytes_match(BYTES("a\0b"), "a?b"), "? matches a NUL");
 	tap_ok(bytes_match(BYTES("a\0b"), "*b"), "* goes past a NUL");
-	tap_ok(!bytes_match(BYTES("a\0"), "a"), "a NUL is not the pattern's end");
+	tap_ok(!bytes_match(BYTES("a\0"), "a\0"), "a NUL is not the pattern's end");
 	tap_ok(bytes_match(nothing, "*"), "no data matches *");
 }
 

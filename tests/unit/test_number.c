@@ -175,6 +175,8 @@ static void test_ratio(void)
 	tap_ok(v == 0.005, "0.5%%: its value");
 	tap_works(number_ratio("100%", &v), "100%%");
 	tap_ok(v == 1, "100%%: its value");
+	tap_works(number_ratio("35%", &v), "35%%");
+	tap_ok(v == 0.35, "35%%: the double nearest to 0.35");
 	tap_works(number_ratio("1", &v), "1");
 	tap_works(number_ratio("0", &v), "0");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

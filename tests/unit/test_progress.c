@@ -159,6 +159,20 @@ static void test_threads(void)
 		"what four threads added is all counted");
 }
 
+static void test_nothing(void)
+{
+	int fd = open(tap_file("nothing", "", 0), O_RDWR | O_TRUNC);
+	struct progress_options o = {
+		.label = "work", .unit = "items", .fd = fd, .terminal = true
+	};
+	struct progress *p = NULL;
+
+	tap_works(progress_new(&p, &o), "new progress");
+	progress_end(p);
+	tap_is_i64(lseek(fd, 0, SEEK_END), 0, "no line was drawn, so none is wiped");
+	close(fd);
+}
+
 static void test_silent(void)
 {
 	struct progress_options o = { .label = "work", .unit = "B", .fd = -1, .terminal = true };
@@ -188,6 +202,7 @@ int main(void)
 	tap_run(test_columns);
 	tap_run(test_written);
 	tap_run(test_threads);
+	tap_run(test_nothing);
 	tap_run(test_silent);
 	return tap_done();
 }
