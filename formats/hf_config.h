@@ -168,7 +168,7 @@ int hf_config_defaults(struct hf_config *c, enum hf_architecture a, struct arena
 
 /*
  * Fills *OUT from a text. What it points to lives in ARENA, apart from TEXT. NAME is for messages:
- * `NAME: KEY: what`. An architecture that is not in the list is ERR_UNSUPPORTED and named.
+ * `NAME: key KEY: what`. An architecture that is not in the list is ERR_UNSUPPORTED and named.
  */
 int hf_config_parse(struct hf_config *out, struct arena *arena, struct bytes text,
 		    const char *name);
@@ -184,7 +184,11 @@ int hf_config_check(const struct hf_config *c, const char *name);
  */
 int hf_config_put(struct buffer *b, const struct hf_config *c);
 
-/* Weights of the model as it is saved (a tied head is not counted twice). False: it does not fit. */
+/*
+ * Weights of the model as it is saved (a tied head is not counted twice). False where they do not
+ * fit in 64 bits, or the class in CLASS_NAME has a head that is not known here (a classifier's, a
+ * vision model's).
+ */
 bool hf_config_n_parameters(const struct hf_config *c, uint64_t *out);
 
 #endif
