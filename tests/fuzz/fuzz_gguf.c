@@ -1,9 +1,9 @@
-/* A GGUF file in memory: opened, and everything that its header says is read. */
+/* A GGUF file in memory: opened, everything that its header says is read, and its configuration. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "formats/gguf.h"
+#include "formats/gguf_config.h"
 #include "lib/base/err.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -39,6 +39,23 @@ static uint64_t read_tensor(const struct gguf *g, const struct tensor_info *t)
 	return t->n_bytes ? t->data[0] + t->data[t->n_bytes - 1] : 0;
 }
 
+static uint64_t read_config(struct gguf *g)
+{
+	struct arena *arena = NULL;
+	struct hf_config c;
+	uint64_t sum = 0;
+
+	if (arena_new(&arena))
+		return 0;
+	if (gguf_config(g, &c, arena) == 0)
+		for (uint32_t i = 0; i < c.n_layers; i++)
+			sum += c.layer_attention[i] + c.layer_rope[i];
+	else if (!*err_text())
+		abort();
+	arena_free(arena);
+	return sum;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct gguf *g = NULL;
@@ -53,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		sum += read_value(gguf_key(g, i));
 	for (size_t i = 0; i < gguf_n_tensors(g); i++)
 		sum += read_tensor(g, gguf_tensor(g, i));
+	sum += read_config(g);
 	gguf_close(g);
 	read_sum = sum;
 	return 0;
