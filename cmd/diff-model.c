@@ -56,6 +56,24 @@ struct row {
 static struct cmd_table *table;
 static uint64_t n_differences, n_compared;
 
+static void put_diff(struct buffer *b, const struct tensor_diff *d)
+{
+	const struct tensor_compare *c = &d->values;
+
+	json_put_u64_member(b, d->bytes_only ? "bytes" : "elements", c->n);
+	json_put_u64_member(b, "differing", c->n_differ);
+	if (c->n_differ)
+		json_put_u64_member(b, "first_index", c->first_differ);
+	if (d->bytes_only)
+		return;
+	json_put_u64_member(b, "nan", c->nan_one);
+	json_put_f64_member(b, "max_abs", c->max_abs);
+	if (c->max_abs_at != TENSOR_NOWHERE)
+		json_put_u64_member(b, "max_abs_index", c->max_abs_at);
+	json_put_f64_member(b, "max_rel", c->max_rel);
+	json_put_f64_member(b, "cosine", tensor_compare_cosine(c));
+}
+
 static void print_json(const struct row *r)
 {
 	struct buffer b = { 0 };
@@ -67,18 +85,8 @@ static void print_json(const struct row *r)
 		json_put_text_member(&b, "first", bytes_of(r->first));
 	if (r->second)
 		json_put_text_member(&b, "second", bytes_of(r->second));
-	if (r->diff) {
-		json_put_u64_member(&b, "elements", r->diff->n);
-		json_put_u64_member(&b, "differing", r->diff->n_different);
-	}
-	if (r->diff && !r->diff->bytes_only) {
-		json_put_u64_member(&b, "first_index", r->diff->first);
-		json_put_u64_member(&b, "nan", r->diff->n_nan);
-		json_put_f64_member(&b, "max_abs", r->diff->max_abs);
-		json_put_u64_member(&b, "max_abs_index", r->diff->at_abs);
-		json_put_f64_member(&b, "max_rel", r->diff->max_rel);
-		json_put_f64_member(&b, "cosine", r->diff->cosine);
-	}
+	if (r->diff)
+		put_diff(&b, r->diff);
 	buffer_put_text(&b, "}\n");
 	cmd_check(buffer_check(&b));
 	cmd_print_bytes(buffer_bytes(&b));
@@ -96,13 +104,14 @@ static void print_row(const struct row *r)
 	cmd_table_bytes(table, bytes_of(r->first ? r->first : "-"));
 	cmd_table_bytes(table, bytes_of(r->second ? r->second : "-"));
 	if (r->diff)
-		cmd_table_cell(table, "%" PRIu64 "/%" PRIu64, r->diff->n_different, r->diff->n);
+		cmd_table_cell(table, "%" PRIu64 "/%" PRIu64, r->diff->values.n_differ,
+			       r->diff->values.n);
 	else
 		cmd_table_cell(table, "-");
 	if (r->diff && !r->diff->bytes_only) {
-		cmd_table_cell(table, "%.6g", r->diff->max_abs);
-		cmd_table_cell(table, "%.6g", r->diff->max_rel);
-		cmd_table_cell(table, "%.9g", r->diff->cosine);
+		cmd_table_cell(table, "%.6g", r->diff->values.max_abs);
+		cmd_table_cell(table, "%.6g", r->diff->values.max_rel);
+		cmd_table_cell(table, "%.9g", tensor_compare_cosine(&r->diff->values));
 	} else {
 		for (int i = 0; i < 3; i++)
 			cmd_table_cell(table, "-");
@@ -207,14 +216,15 @@ static void compare_values(const struct tensor_info *a, const struct tensor_info
 	struct tensor_diff diff;
 	uint64_t at;
 
-	cmd_check(tensor_diff(cmd_team(), a, b, atol_value, rtol_value, &diff, p));
+	cmd_check(tensor_diff(cmd_team(), a, b, (struct tensor_tolerance){ atol_value, rtol_value },
+			      &diff, p));
 	row.diff = &diff;
-	at = diff.max_abs > 0 ? diff.at_abs : diff.first;
-	if (diff.n_different && !diff.bytes_only) {
+	at = diff.values.max_abs > 0 ? diff.values.max_abs_at : diff.values.first_differ;
+	if (diff.values.n_differ && !diff.bytes_only) {
 		row.first = tensor_element_text(a, at, first);
 		row.second = tensor_element_text(b, at, second);
 	}
-	if (diff.n_different) {
+	if (diff.values.n_differ) {
 		report(&row);
 	} else if (show_all) {
 		row.what = "alike";

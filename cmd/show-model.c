@@ -156,10 +156,10 @@ static void print_summary(struct model *m, const struct model_summary *s, const 
 	if (c)
 		print_config(c);
 	else if (config_error)
-		line("configuration", "not understood: %s", config_error);
+		cmd_printf("configuration not understood: %s\n", config_error);
 	buffer_clear(&b);
 	if (tokenizer_kind(m, &b) < 0)
-		line("tokenizer", "not understood: %s", err_text());
+		cmd_printf("tokenizer     not understood: %s\n", err_text());
 	else if (b.size)
 		line_bytes("tokenizer", buffer_bytes(&b));
 	buffer_free(&b);

@@ -5,26 +5,22 @@
 #define LIB_EVAL_TENSOR_DIFF_H
 
 #include "formats/tensor_info.h"
+#include "kernels/tensor_compare.h"
 #include "lib/base/progress.h"
 #include "lib/base/team.h"
 
 struct tensor_diff {
-	bool bytes_only; /* values are not decoded: n_different counts bytes, the rest is not known */
-	uint64_t n;
-	uint64_t n_different;	 /* |a - b| > atol + rtol |b|, or one NaN, or unlike infinities */
-	uint64_t first;		 /* index of the first of them */
-	double max_abs, max_rel; /* over pairs of finite values; relative to |b| */
-	uint64_t at_abs;	 /* where max_abs is */
-	double cosine;		 /* of the finite pairs; NaN when a side is all zero */
-	uint64_t n_nan;		 /* pairs of which exactly one is NaN */
+	/* Values are not decoded: n, n_differ and first_differ count bytes, the rest is not known. */
+	bool bytes_only;
+	struct tensor_compare values;
 };
 
 /*
  * One pass over both, in chunks by position, so that the result does not depend on the team. The
- * types may differ. ERR_MISMATCH when the number of elements does; ERR_UNSUPPORTED when the types differ and
- * one is not decoded. P (may be NULL) counts the bytes of both.
+ * types may differ. ERR_MISMATCH when the number of elements does; ERR_UNSUPPORTED when the types differ
+ * and one is not decoded. P (may be NULL) counts the bytes of both.
  */
 int tensor_diff(struct team *team, const struct tensor_info *a, const struct tensor_info *b,
-		double atol, double rtol, struct tensor_diff *out, struct progress *p);
+		struct tensor_tolerance tolerance, struct tensor_diff *out, struct progress *p);
 
 #endif

@@ -8,7 +8,8 @@
  *       (each stands for its relatives too: readv, openat, renameat2, calloc, ftruncate as write, …)
  * WHEN  N: the Nth call only; N+: that and all later ones; Nb: once N bytes have passed through
  *       CALL, the call that crosses N being cut short there
- * WHAT  an errno's name; or short or shortN: the call does half, or at most N bytes, of what it is asked
+ * WHAT  an errno's name; or short or shortN: the call does half, or at most N bytes, of what it is
+ *       asked; or stop: the process stops itself (SIGSTOP) before the call, until a test goes on with it
  *
  * FAULT_PATH=PART counts only calls on paths (or descriptors of paths) that hold PART; malloc has
  * none. FAULT_LOG=FILE gets a line for each fault, so that a test can tell that one came. A rule that
@@ -25,6 +26,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -70,7 +72,7 @@ static const char *const call_names[] = {
 struct rule {
 	enum call call;
 	uint64_t at; /* which call, from 1, or how many bytes */
-	bool onward, by_bytes;
+	bool onward, by_bytes, stops;
 	int error;   /* 0: make it short */
 	size_t most; /* of a short call; 0: half */
 	_Atomic uint64_t calls, bytes;
@@ -143,7 +145,8 @@ static void read_what(struct rule *r, const char *text, size_t n)
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
 		if (strlen(errors[i].name) == n && memcmp(errors[i].name, text, n) == 0)
 			r->error = errors[i].number;
-	if (r->error)
+	r->stops = n == 4 && memcmp(text, "stop", 4) == 0;
+	if (r->error || r->stops)
 		return;
 	if (n < 5 || memcmp(text, "short", 5) != 0 || r->by_bytes)
 		bad_rule(text);
@@ -277,6 +280,11 @@ static int apply(struct rule *r, size_t *n)
 	}
 	if (!r->by_bytes && (r->onward ? call < r->at : call != r->at))
 		return 0;
+	if (r->stops) {
+		log_fault(r, "stop");
+		raise(SIGSTOP);
+		return 0;
+	}
 	if (r->error) {
 		log_fault(r, strerror(r->error));
 		return r->error;
