@@ -46,8 +46,8 @@ show()
 	sed -n '1,20s/^/  | /p' "$1" >&2
 }
 
-# skip_unless peer 'the gguf package': skips with the lane's name first, or fails if NNUTILS_REQUIRE
-# lists that lane. Call it once the test has found out that it cannot run.
+# cannot_run LANE REASON, as in cannot_run peer 'no gguf package': skips, or fails if NNUTILS_REQUIRE
+# lists the lane. For a test that has found out that it cannot run.
 cannot_run()
 {
 	case ",${NNUTILS_REQUIRE-}," in
