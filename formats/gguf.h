@@ -139,7 +139,7 @@ void gguf_put_tensor(struct gguf_writer *w, const struct tensor_info *t);
 int gguf_writer_begin(struct gguf_writer *w, struct outfile *f);
 /* Bytes of the present tensor; padding follows by itself after its last. More than N_BYTES is an error. */
 int gguf_writer_data(struct gguf_writer *w, const void *data, size_t n);
-/* The whole of the next tensor, from a file. */
+/* The same, from a file. */
 int gguf_writer_copy(struct gguf_writer *w, int fd, uint64_t offset, uint64_t n);
 /* -1 unless every declared tensor was written in full. */
 int gguf_writer_end(struct gguf_writer *w);

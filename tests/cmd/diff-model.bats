@@ -117,7 +117,7 @@ one='\0\0\x80\x3f' two='\0\0\0\x40' four='\0\0\x80\x40' nan='\0\0\xc0\x7f' inf='
 }
 
 @test 'the page: options and examples' {
-	cp -R "$ROOT/fixtures/good/hf/llama" tiny-llama
+	cp -R "$ROOT/fixtures/good/hf/llama-untied" tiny-llama
 	cp "$ROOT/fixtures/good/gguf/types.gguf" tiny.gguf
 	options_match_man diff-model
 	man_examples diff-model

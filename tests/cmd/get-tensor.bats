@@ -93,7 +93,7 @@ make_model()
 }
 
 @test 'the page: options and examples' {
-	cp -R "$ROOT/fixtures/good/hf/llama" tiny-llama
+	cp -R "$ROOT/fixtures/good/hf/llama-untied" tiny-llama
 	options_match_man get-tensor
 	man_examples get-tensor
 }
