@@ -102,6 +102,22 @@ static bool is_low_surrogate(int32_t unit)
 	return unit >= 0xDC00 && unit <= 0xDFFF;
 }
 
+/* What may follow a backslash, but u. A switch, since text has an escape a line. */
+static bool is_escape(unsigned char c)
+{
+	switch (c) {
+	case '"':
+	case '\\':
+	case '/':
+	case 'b':
+	case 'f':
+	case 'n':
+	case 'r':
+	case 't': return true;
+	default: return false;
+	}
+}
+
 /* Bytes of the escape at P; 0 with what is wrong to *WHY. */
 static size_t escape_length(const unsigned char *p, const unsigned char *end, const char **why)
 {
@@ -109,7 +125,7 @@ static size_t escape_length(const unsigned char *p, const unsigned char *end, co
 
 	if (end - p >= 2 && p[1] != 'u') {
 		*why = "unknown escape in a string";
-		return strchr("\"\\/bfnrt", p[1]) && p[1] ? 2 : 0;
+		return is_escape(p[1]) ? 2 : 0;
 	}
 	unit = unit_at(p, end);
 	*why = "\\u needs four hexadecimal digits";

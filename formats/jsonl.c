@@ -56,6 +56,8 @@ int jsonl_open(struct jsonl **out, const char *path, const struct jsonl_options 
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
+	if (fd < 0 && errno == ENOENT)
+		return err_set(ERR_MISSING, "%s: No such file or directory", path);
 	if (fd < 0)
 		return err_system("%s", path);
 	if (jsonl_open_fd(out, fd, path, o)) {
