@@ -210,7 +210,7 @@ static int member(const struct json_tree *t, const cJSON *object, const char *ke
  int json_tree_##type(const struct json_tree *t, const cJSON *object, const char *key, \
 		      c_type *out)                                                     \
  {                                                                                     \
-  const cJSON *value = NULL;                                                                  \
+  const cJSON *value = NULL;                                                           \
   int got = member(t, object, key, &value);                                            \
                                                                                        \
   return got <= 0 ? got : json_tree_as_##type(t, value, out) ? -1 : 1;                 \
