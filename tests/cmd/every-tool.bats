@@ -42,14 +42,26 @@ misused()
 	done
 }
 
+# refuses_values TOOL KINDS VALUE...: every option of these kinds, and is named.
+refuses_values()
+{
+	local tool=$1 kinds=$2 option value
+
+	shift 2
+	for option in $(options_of "$tool" "$kinds"); do
+		for value; do
+			misused "$tool" "$option=$value" x y || return
+			has "$err" "$option" || return
+		done
+	done
+}
+
 @test 'numbers and words that are none: the option is named' {
 	for tool in "${tools[@]}"; do
-		for option in $(options_of "$tool" 'size|int|real|ratio|enum'); do
-			for value in x '' 1x 99999999999999999999999 nan 0x10 '1 '; do
-				misused "$tool" "$option=$value" x y
-				has "$err" "$option"
-			done
-		done
+		refuses_values "$tool" 'size|int|real|ratio|enum' x '' 1x nan 0x10 '1 ' ' 1' 1,5
+		refuses_values "$tool" 'size|int' 99999999999999999999999 1e30
+		refuses_values "$tool" 'size' -1
+		refuses_values "$tool" 'real|ratio' 1e999 inf
 	done
 }
 

@@ -190,13 +190,19 @@ broken_pipe()
 
 # --- faults (tests/shim/faults.c) ----------------------------------------------------------------
 
-# with_fault SPEC CMD [ARG...]: FAULT_PATH may be set too. `fault_came` tells whether one did. A tool
-# built with a sanitizer cannot be run so: both replace the same calls.
+# A tool built with a sanitizer cannot be run so: both replace the same calls. For a test that sets
+# LD_PRELOAD=$SHIM itself; with_fault does it.
+needs_shim()
+{
+	[ -z "${NNUTILS_SANITIZED-}" ] || skip 'native: the fault shim does not go with a sanitizer'
+}
+
+# with_fault SPEC CMD [ARG...]: FAULT_PATH may be set too. `fault_came` tells whether one did.
 with_fault()
 {
 	local spec=$1
 
-	[ -z "${NNUTILS_SANITIZED-}" ] || skip 'native: the fault shim does not go with a sanitizer'
+	needs_shim
 
 	shift
 	tool=${1##*/}
