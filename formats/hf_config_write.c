@@ -36,7 +36,11 @@ static void put_sizes(struct printer *p, const struct hf_config *c)
 {
 	print_whole(p, HF_KEY(c, vocab_size), c->vocab_size);
 	print_whole(p, HF_KEY(c, hidden_size), c->hidden_size);
-	print_whole(p, HF_KEY(c, ffn_size), c->ffn_size);
+	/* gpt2's null is four times the width. */
+	if (c->architecture == HF_GPT2 && c->ffn_size == 4 * c->hidden_size)
+		print_null(p, HF_KEY(c, ffn_size));
+	else
+		print_whole(p, HF_KEY(c, ffn_size), c->ffn_size);
 	print_whole(p, HF_KEY(c, n_layers), c->n_layers);
 	print_whole(p, HF_KEY(c, n_heads), c->n_heads);
 	if (c->position == HF_POSITION_ROPE) {

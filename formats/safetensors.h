@@ -5,7 +5,9 @@
  * the format's own description and its reference implementation (huggingface/safetensors).
  *
  * Opening reads and checks the header in full: every offset against shape, dtype and file
- * size, no overlap, no hole, no duplicate name; no tensor is touched.
+ * size, no overlap, no hole, no bytes behind the last, no duplicate name; no tensor is touched.
+ * A dtype that the table does not have is listed (DTYPE_UNKNOWN, with its name), and its offsets
+ * are checked all the same. Values may lie at any address: read them with memcpy.
  */
 #ifndef FORMATS_SAFETENSORS_H
 #define FORMATS_SAFETENSORS_H
@@ -24,7 +26,7 @@ struct safetensors;
 
 /*
  * Opens PATH: a file, or an index (`*.index.json`) with all the shards that it names beside it: every
- * tensor must be in the shard that the index says, and in no other.
+ * tensor must be in the shard that the index says, and in no other. Shards come sorted by name.
  */
 int safetensors_open(struct safetensors **out, const char *path);
 /* One file that lies in memory, which must outlive it; NAME for messages. */
@@ -48,17 +50,22 @@ const struct safetensors_pair *safetensors_pair(const struct safetensors *s, siz
 
 /* --- writing ---
  *
- * Declared first, laid out as the reference does (wider types first, then by name; metadata before the
- * tensors; compact JSON padded with spaces to a multiple of 8), unless keep_order is asked for.
+ * Declared first, laid out as the reference does (by its order of dtypes, wider ones first, then by
+ * name), or as declared where keep_order is asked for; metadata before the tensors, in the order given;
+ * compact JSON padded with spaces to a multiple of 8.
  * safetensors_writer_tensor tells the order in which data must follow.
  */
 struct safetensors_writer;
 
 int safetensors_writer_new(struct safetensors_writer **out, bool keep_order);
 void safetensors_writer_free(struct safetensors_writer *w);
-/* The first error (duplicate, memory, no such dtype here) sticks and comes out of begin. */
+/* The first error (duplicate, not UTF-8, no such dtype here, memory) sticks and comes out of begin. */
 void safetensors_put_pair(struct safetensors_writer *w, struct bytes key, struct bytes value);
-/* name, dtype, dtype_name (used when dtype is unknown), n_dims, shape and n_bytes are looked at. */
+/*
+ * name, dtype, dtype_name (used when dtype is unknown), n_dims, shape and n_bytes are looked at. The
+ * data that follow are the logical tensor in rows: there are no strides, and a weight that two
+ * layers share is declared once.
+ */
 void safetensors_put_tensor(struct safetensors_writer *w, const struct tensor_info *t);
 /* Sorts and writes the header; refuses one past SAFETENSORS_HEADER_MAX before a byte is written. F
    stays the caller's, and must outlive the writer. */

@@ -107,21 +107,11 @@ static int add_names(struct safetensors *s, size_t first)
 	return 0;
 }
 
-static int read_last(struct safetensors *s)
+/* From offsets in the data to places in the file. */
+static void place(struct safetensors *s, size_t first, uint64_t data)
 {
 	const struct safetensors_file *f = &s->files[s->n_files - 1];
-	size_t first = s->n_tensors;
-	uint64_t data = 0, total = 0;
 
-	if (safetensors_read_header(s, &data) < 0)
-		return -1;
-	if (s->n_tensors > UINT32_MAX)
-		return err_set(ERR_LIMIT, "%s: too many tensors", f->path);
-	if (s->n_tensors > first)
-		qsort(s->tensors + first, s->n_tensors - first, sizeof *s->tensors, by_data);
-	if (check_cover(f->path, s->tensors + first, s->n_tensors - first, &total) < 0 ||
-	    check_size(f, data, total) < 0)
-		return -1;
 	for (size_t i = first; i < s->n_tensors; i++) {
 		struct tensor_info *t = &s->tensors[i];
 
@@ -129,6 +119,26 @@ static int read_last(struct safetensors *s)
 		t->data = (const unsigned char *)f->bytes.data + t->offset;
 		t->file = (uint32_t)(s->n_files - 1);
 	}
+}
+
+static int read_last(struct safetensors *s)
+{
+	const struct safetensors_file *f = &s->files[s->n_files - 1];
+	size_t first = s->n_tensors, n;
+	uint64_t data = 0, total = 0;
+	struct tensor_info *added;
+
+	if (safetensors_read_header(s, &data) < 0)
+		return -1;
+	if (s->n_tensors > UINT32_MAX)
+		return err_set(ERR_LIMIT, "%s: too many tensors", f->path);
+	n = s->n_tensors - first;
+	added = n > 0 ? s->tensors + first : NULL;
+	if (n > 1)
+		qsort(added, n, sizeof *added, by_data);
+	if (check_cover(f->path, added, n, &total) < 0 || check_size(f, data, total) < 0)
+		return -1;
+	place(s, first, data);
 	return add_names(s, first);
 }
 

@@ -257,6 +257,32 @@ static void test_null_and_absent_sizes(void)
 	tap_ok(c.window == 0 && c.window_given == 4096, "is kept, and not in force");
 }
 
+/* Without a model_type the class says it, to its end: a mixture of experts is another model. */
+static void test_class_alone(void)
+{
+	struct hf_config c;
+
+	tap_works(parse(&c, "{\"architectures\":[\"GPT2Model\"]}"), "a class alone");
+	tap_ok(c.architecture == HF_GPT2, "gpt2");
+	tap_works(parse(&c, "{\"architectures\":[\"Qwen2ForCausalLM\"]}"), "another");
+	tap_ok(c.architecture == HF_QWEN2, "qwen2");
+	tap_fails(parse(&c, "{\"architectures\":[\"Qwen2MoeForCausalLM\"]}"), ERR_UNSUPPORTED,
+		  "Qwen2MoeForCausalLM", "not every name that starts so");
+	tap_fails(parse(&c, "{\"architectures\":[]}"), ERR_MISSING, "model_type", "none");
+}
+
+/* Source: Gemma3TextConfig of transformers 5, which halves the window and adds one. */
+static void test_both_ways(void)
+{
+	struct hf_config c;
+
+	tap_works(parse(&c, "{\"model_type\":\"gemma3_text\",\"sliding_window\":512,"
+			    "\"use_bidirectional_attention\":true}"),
+		  "gemma3 that looks both ways");
+	tap_ok(c.bidirectional && c.window == 257 && c.window_given == 512,
+	       "half a window, and one");
+}
+
 /* The text part of a vision model; what it does not have, the whole may. */
 static void test_nested(void)
 {
@@ -528,6 +554,8 @@ int main(void)
 	RUN(test_defaults);
 	RUN(test_ids);
 	RUN(test_null_and_absent_sizes);
+	RUN(test_class_alone);
+	RUN(test_both_ways);
 	RUN(test_nested);
 	RUN(test_others_kept);
 	RUN(test_J06_rope);
