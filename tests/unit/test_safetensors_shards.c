@@ -118,9 +118,12 @@ static int open_damaged(void *arg, const void *data, size_t size)
 {
 	struct safetensors *s = NULL;
 	const char *path = arg;
-	FILE *f = fopen(path, "wb");
+	FILE *f;
 	int rc;
 
+	/* A new file each time: some file systems flush one that is cut to nothing and written again. */
+	remove(path);
+	f = fopen(path, "wb");
 	if (!f || fwrite(data, 1, size, f) != size || fclose(f) != 0)
 		abort();
 	rc = safetensors_open(&s, path);
