@@ -5,7 +5,7 @@
  * item type, a count and the items without types. Arrays may hold arrays.
  */
 #include "formats/gguf_private.h"
-#include "lib/text/utf8.h"
+#include "lib/base/utf8.h"
 
 #include <inttypes.h>
 

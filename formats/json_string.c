@@ -10,7 +10,7 @@
 #include "formats/json_internal.h"
 #include "lib/base/memory.h"
 #include "lib/base/size.h"
-#include "lib/text/utf8.h"
+#include "lib/base/utf8.h"
 
 /* --- memory for what had escapes --- */
 

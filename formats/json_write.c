@@ -8,7 +8,7 @@
 
 #include "formats/json_internal.h"
 #include "lib/base/number.h"
-#include "lib/text/utf8.h"
+#include "lib/base/utf8.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 

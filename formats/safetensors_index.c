@@ -9,7 +9,7 @@
 #include "formats/safetensors_parts.h"
 #include "lib/base/buffer.h"
 #include "lib/base/memory.h"
-#include "lib/text/utf8.h"
+#include "lib/base/utf8.h"
 
 static void put_code_point(struct buffer *b, uint32_t c)
 {

@@ -11,7 +11,7 @@
 #include "formats/safetensors_parts.h"
 #include "lib/base/memory.h"
 #include "lib/base/size.h"
-#include "lib/text/utf8.h"
+#include "lib/base/utf8.h"
 
 /* The reference sorts by its enumeration of dtypes, backwards: this list. */
 static const enum dtype dtype_order[] = {

@@ -2,7 +2,7 @@
 
 #include "lib/base/printable.h"
 
-#include "lib/text/utf8.h"
+#include "lib/base/utf8.h"
 
 /* What would end the line, move the cursor or turn the direction of what follows. */
 static bool is_control(uint32_t c)

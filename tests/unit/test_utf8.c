@@ -4,7 +4,7 @@
  * Numbers of well-formed sequences follow from the ranges of code points: 128 of one byte, 0x800 -
  * 0x80 of two, 0x10000 - 0x800 less 0x800 surrogates of three, 0x110000 - 0x10000 of four.
  */
-#include "lib/text/utf8.h"
+#include "lib/base/utf8.h"
 
 #include "tests/corrupt.h"
 #include "tests/tap.h"

@@ -1,10 +1,10 @@
 /*
- * lib/text/utf8.h - UTF-8 as Unicode 15 section 3.9, table 3-7 defines it
+ * lib/base/utf8.h - UTF-8 as Unicode 15 section 3.9, table 3-7 defines it
  *
  * Well-formed means: no overlong form, no surrogate, nothing past U+10FFFF.
  */
-#ifndef LIB_TEXT_UTF8_H
-#define LIB_TEXT_UTF8_H
+#ifndef LIB_BASE_UTF8_H
+#define LIB_BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* lib/text/utf8.c - UTF-8 as Unicode 15 section 3.9, table 3-7 defines it */
-#include "lib/text/utf8.h"
+/* lib/base/utf8.c - UTF-8 as Unicode 15 section 3.9, table 3-7 defines it */
+#include "lib/base/utf8.h"
 
 #include <stdbool.h>
 
