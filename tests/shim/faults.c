@@ -183,8 +183,9 @@ static size_t n_left_alone;
 
 static int leave_alone(struct dl_phdr_info *info, size_t size, void *ignored)
 {
-	static const char *const names[] = { "/libc.so",    "/ld-",	   "/libgomp.so",
-					     "/libasan.so", "/libtsan.so", "/libubsan.so" };
+	static const char *const names[] = { "/libc.so",    "/ld-",	  "/libgomp.so",
+					     "/libasan.so", "/libomp.so", "/libtsan.so",
+					     "/libubsan.so" };
 
 	(void)size;
 	(void)ignored;
