@@ -43,7 +43,7 @@ missing := $(shell for p in $(PKGS); do $(PKG_CONFIG) --exists $$p 2>/dev/null |
 ifneq ($(installs),)
 # `make check` and `make demo` set a fresh machine up by themselves.
 ifneq ($(shell scripts/install-deps --check $(installs) 2>/dev/null && echo ready),ready)
-$(info installing what is missing: scripts/install-deps)
+$(info installing what is missing: scripts/install-deps $(installs))
 ignored := $(shell scripts/install-deps $(installs) >&2 || echo failed)
 ifneq ($(filter failed,$(ignored)),)
 $(error scripts/install-deps failed: see above)

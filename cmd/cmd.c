@@ -8,6 +8,7 @@
 
 #include "cmd/cmd_internal.h"
 #include "lib/base/outfile.h"
+#include "lib/base/printable.h"
 
 uint64_t cmd_threads;
 bool cmd_quiet;
@@ -75,18 +76,40 @@ struct progress *cmd_progress(const char *label, const char *unit, uint64_t tota
 
 /* --- messages: one write each, so that those of several processes do not mix --- */
 
+#define MESSAGE_MAX 8192
+
+/* RAW with what is not printable as \xNN: arguments may hold anything, and a message is one line. */
+static size_t put_clean(char *out, size_t room, const char *raw)
+{
+	size_t at = 0, left = strlen(raw);
+
+	while (left && at + 4 <= room) {
+		size_t n = printable_length(raw, left);
+
+		if (n)
+			memcpy(out + at, raw, n);
+		else
+			snprintf(out + at, 5, "\\x%02x", (unsigned char)*raw);
+		at += n ? n : 4;
+		raw += n ? n : 1;
+		left -= n ? n : 1;
+	}
+	return at;
+}
+
 static void say(const char *format, va_list args, const char *after)
 {
-	char line[ERR_TEXT_MAX + 512];
-	int n = snprintf(line, sizeof(line), "%s: ", current ? current->name : "nnutils");
-	size_t at = (size_t)n;
+	char raw[MESSAGE_MAX], line[MESSAGE_MAX + 2];
+	size_t at;
+	int n = snprintf(raw, sizeof(raw), "%s: ", current ? current->name : "nnutils");
 
-	n = vsnprintf(line + at, sizeof(line) - at, format, args);
-	at = n < 0 ? at : at + (size_t)n < sizeof(line) ? at + (size_t)n : sizeof(line) - 1;
-	n = snprintf(line + at, sizeof(line) - at, "%s", after);
-	at = n < 0 ? at : at + (size_t)n < sizeof(line) ? at + (size_t)n : sizeof(line) - 1;
-	if (at == sizeof(line) - 1)
-		at--;
+	at = (size_t)n;
+	n = vsnprintf(raw + at, sizeof(raw) - at, format, args);
+	if (n < 0)
+		snprintf(raw + at, sizeof(raw) - at, "%s", format);
+	at = put_clean(line, sizeof(line) - 2 - strlen(after), raw);
+	memcpy(line + at, after, strlen(after));
+	at += strlen(after);
 	line[at++] = '\n';
 	while (write(STDERR_FILENO, line, at) < 0 && errno == EINTR)
 		;

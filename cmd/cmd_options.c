@@ -139,15 +139,25 @@ static _Noreturn void print_and_exit(const struct cmd_spec *spec, int which)
 	exit(0);
 }
 
+static const char *long_name(const struct cmd_spec *spec, int value)
+{
+	switch (value) {
+	case OPTION_HELP: return "help";
+	case OPTION_VERSION: return "version";
+	case OPTION_COMPLETE: return "complete";
+	default: return spec->options[value - OPTION_FIRST].name;
+	}
+}
+
 /* optopt is the letter, or for a long option its value in the table (an argument too many), or 0. */
 static _Noreturn void refuse(const struct cmd_spec *spec, int got, char *const *argv)
 {
 	const char *why = got == ':' ? "needs an argument" : "is not an option here";
 
-	if (optopt >= OPTION_FIRST) {
+	if (optopt >= OPTION_HELP) {
 		if (got != ':')
 			why = "takes no argument";
-		cmd_misuse("--%s %s", spec->options[optopt - OPTION_FIRST].name, why);
+		cmd_misuse("--%s %s", long_name(spec, optopt), why);
 	}
 	if (optopt)
 		cmd_misuse("-%c %s", optopt, why);

@@ -41,10 +41,12 @@ static const struct cmd_spec spec = {
 	.max_operands = -1,
 };
 
+/* Kept to the end, with the texts that they point to. */
+static struct copy_rename *rules;
+
 static struct copy_rename *parse_renames(void)
 {
-	struct copy_rename *rules = mem_new(renames.n, sizeof(*rules));
-
+	rules = mem_new(renames.n, sizeof(*rules));
 	if (!rules)
 		cmd_die("%s", err_text());
 	for (size_t i = 0; i < renames.n; i++) {
