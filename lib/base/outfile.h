@@ -20,7 +20,10 @@
 struct outfile;
 struct outdir;
 
-/* Opens PATH for writing; `-` is stdout, which commit only flushes. */
+/*
+ * Opens PATH for writing; `-` is stdout, which commit only flushes, as it does `/dev/stdout` and
+ * `/dev/fd/N`. A target that may not be written is refused, not replaced.
+ */
 int outfile_new(struct outfile **out, const char *path);
 
 /* Buffered writes at the end. 0, or -1 with the error set (`PATH: No space left on device`). */
@@ -28,7 +31,8 @@ int outfile_write(struct outfile *f, const void *data, size_t n);
 
 /*
  * Appends N bytes at OFFSET of FD, inside the kernel where the file systems allow it
- * (copy_file_range), else through a buffer. -1 with the error if FD ends before that.
+ * (copy_file_range), else through a buffer. -1 with the error if FD ends before that. Takes half
+ * the time of outfile_write from a map of the same file.
  */
 int outfile_copy(struct outfile *f, int fd, uint64_t offset, uint64_t n);
 
@@ -36,7 +40,7 @@ int outfile_copy(struct outfile *f, int fd, uint64_t offset, uint64_t n);
 int outfile_patch(struct outfile *f, uint64_t offset, const void *data, size_t n);
 
 uint64_t outfile_offset(const struct outfile *f);  /* bytes written so far */
-const char *outfile_path(const struct outfile *f); /* the target's name */
+const char *outfile_path(const struct outfile *f); /* the target's name; `stdout` for `-` */
 
 /* Both end and free F, also when they fail; commit then has removed the temporary. */
 int outfile_commit(struct outfile *f);
@@ -48,8 +52,8 @@ int outdir_file(struct outdir *d, const char *name, struct outfile **out);
 int outdir_commit(struct outdir *d);
 void outdir_discard(struct outdir *d); /* NULL is allowed */
 
-/* Removes every temporary of the process. Async-signal-safe; at most 4,096 are tracked at once, and
-   a further one is refused when it is made. */
+/* Removes every temporary of the process. Async-signal-safe; at most 4,096 files and 64 folders are
+   tracked at once, and a further one is refused when it is made. */
 void outfile_remove_all(void);
 
 #endif
