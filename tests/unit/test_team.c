@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -30,6 +31,10 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 # define WATCHED 1
 #endif
+
+/* Exit statuses of children that could not do their job. */
+#define NO_EXEC	 254
+#define NO_LIMIT 253
 
 #define MOST   7
 #define ROUNDS 200
@@ -454,7 +459,7 @@ static int run_child(const char *job, char *const settings[])
 
 	if (pid == 0) {
 		execve("/proc/self/exe", arguments, settings);
-		_exit(254);
+		_exit(NO_EXEC);
 	}
 	waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
@@ -498,6 +503,10 @@ static void test_openmp_settings(void)
 	char *limit[] = { (char *)"OMP_THREAD_LIMIT=1", NULL };
 
 	n = 10 + (n < 200 ? n : 200);
+	if (run_child("settings", limit) == NO_EXEC) {
+		tap_skip("emulator: this program cannot start itself again", "OpenMP's settings");
+		return;
+	}
 	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
 		char *one[] = { (char *)settings[i], NULL };
 
@@ -515,6 +524,9 @@ static int child_refused(void)
 	struct team *team;
 
 	setrlimit(RLIMIT_AS, &limit);
+	if (mmap(NULL, (size_t)2 << 30, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+	    MAP_FAILED)
+		return NO_LIMIT;
 	if (team_new(&team, TEAM_MAX) == 0)
 		return 1;
 	return err_last() == ERR_LIMIT && strstr(err_text(), "of 1024") ? 7 : 2;
@@ -532,7 +544,11 @@ static void test_refused(void)
 	if (pid == 0)
 		_exit(child_refused());
 	waitpid(pid, &status, 0);
-	tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 7, "threads refused by the system");
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_LIMIT)
+		tap_skip("emulator: no limit on memory", "threads refused by the system");
+	else
+		tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 7,
+		       "threads refused by the system");
 #endif
 }
 
