@@ -56,23 +56,23 @@ SIMD_INLINE size_t accumulator(enum dtype t, size_t v, size_t half)
 	return (size_t)k % VECTORS;
 }
 
-/* Vector V of 16 pairs of f32, or of what simd_to_f32 has made of type T. */
-SIMD_INLINE void step(enum dtype t, enum looking how, const float *p, const float *q, size_t v,
+/* Vector V of 16 pairs of f32, or of what simd_to_f32 has made of type T; any address. */
+SIMD_INLINE void step(enum dtype t, enum looking how, const uint8_t *p, const uint8_t *q, size_t v,
 		      struct vectors *s)
 {
 	vf32 b = simd_load(q), abs = simd_abs(simd_load(p) - b);
-	float differences[SIMD_WIDTH];
+	uint8_t differences[SIMD_BYTES];
 
 	if (how == TOLERANT)
 		simd_store(differences, abs);
 	SIMD_UNROLL
-	for (int half = 0; half < 2; half++) {
-		vf64 x = simd_widen(p, half);
-		vf64 y = how == SAME_BYTES ? x : simd_widen(q, half);
+	for (size_t half = 0; half < 2; half++) {
+		vf64 x = simd_widen(p + half * SIMD_HALF);
+		vf64 y = how == SAME_BYTES ? x : simd_widen(q + half * SIMD_HALF);
 
-		add_sums(accumulator(t, v, (size_t)half), x, y, s);
+		add_sums(accumulator(t, v, half), x, y, s);
 		if (how == TOLERANT)
-			count_past(simd_widen(differences, half), y, s);
+			count_past(simd_widen(differences + half * SIMD_HALF), y, s);
 	}
 	if (how == EXACT)
 		s->differ -= (vi32)((vi32)abs > 0); /* as integers: its sign is + */
@@ -80,25 +80,38 @@ SIMD_INLINE void step(enum dtype t, enum looking how, const float *p, const floa
 		look_for_news(abs, b, s);
 }
 
-SIMD_INLINE void step16(enum dtype t, enum looking how, const float *p, const float *q,
+SIMD_INLINE void step16(enum dtype t, enum looking how, const uint8_t *p, const uint8_t *q,
 			struct vectors *s)
 {
 	SIMD_UNROLL
 	for (size_t v = 0; v < 16 / SIMD_WIDTH; v++)
-		step(t, how, p + v * SIMD_WIDTH, q + v * SIMD_WIDTH, v, s);
+		step(t, how, p + v * SIMD_BYTES, q + v * SIMD_BYTES, v, s);
+}
+
+SIMD_INLINE void add_f32(enum looking how, const uint8_t *p, const uint8_t *q, size_t n,
+			 struct vectors *s)
+{
+	for (size_t i = 0; i < n; i += 16) {
+		simd_prefetch(p + 4 * i);
+		simd_prefetch(q + 4 * i);
+		step16(DTYPE_F32, how, p + 4 * i, q + 4 * i, s);
+	}
 }
 
 /* Pieces of the same bytes, decoded once and one step ahead, as in tensor_stats.c. */
-SIMD_INLINE void add_same_halves(enum dtype t, const uint8_t *p, size_t n, struct vectors *s)
+SIMD_INLINE void add_same_halves(enum dtype t, const uint8_t *p, const uint8_t *q, size_t n,
+				 struct vectors *s)
 {
-	float a[COMPARE_PIECE + 16];
+	uint8_t a[4 * (COMPARE_PIECE + 16)];
 
 	simd_to_f32(t, p, a);
 	for (size_t i = 0; i < n; i += 16) {
 		size_t next = i + 16 < n ? i + 16 : i;
 
-		simd_to_f32(t, p + 2 * next, a + i + 16);
-		step16(t, SAME_BYTES, a + i, a + i, s);
+		simd_to_f32(t, p + 2 * next, a + 4 * (i + 16));
+		simd_prefetch(p + 2 * i);
+		simd_prefetch(q + 2 * i);
+		step16(t, SAME_BYTES, a + 4 * i, a + 4 * i, s);
 	}
 }
 
@@ -106,21 +119,17 @@ SIMD_INLINE void add_same_halves(enum dtype t, const uint8_t *p, size_t n, struc
 SIMD_INLINE void add_halves(enum dtype t, enum looking how, const uint8_t *p, const uint8_t *q,
 			    size_t n, struct vectors *s)
 {
-	float a[COMPARE_PIECE], b[COMPARE_PIECE];
+	uint8_t a[4 * COMPARE_PIECE], b[4 * COMPARE_PIECE];
 
 	for (size_t i = 0; i < n; i += 16) {
-		simd_to_f32(t, p + 2 * i, a + i);
-		simd_to_f32(t, q + 2 * i, b + i);
+		simd_to_f32(t, p + 2 * i, a + 4 * i);
+		simd_to_f32(t, q + 2 * i, b + 4 * i);
 	}
-	for (size_t i = 0; i < n; i += 16)
-		step16(t, how, a + i, b + i, s);
-}
-
-SIMD_INLINE void add_f32(enum looking how, const float *a, const float *b, size_t n,
-			 struct vectors *s)
-{
-	for (size_t i = 0; i < n; i += 16)
-		step16(DTYPE_F32, how, a + i, b + i, s);
+	for (size_t i = 0; i < n; i += 16) {
+		simd_prefetch(p + 2 * i);
+		simd_prefetch(q + 2 * i);
+		step16(t, how, a + 4 * i, b + 4 * i, s);
+	}
 }
 
 /* |a - b| and, where b is not 0, |a - b| / |b|, of SIMD_WIDTH pairs. */
@@ -274,9 +283,9 @@ SIMD_INLINE void piece(enum dtype t, enum looking how, const uint8_t *p, const u
 
 	begin(c, &s);
 	if (t == DTYPE_F32)
-		add_f32(how, (const void *)p, (const void *)q, n, &s);
+		add_f32(how, p, q, n, &s);
 	else if (how == SAME_BYTES)
-		add_same_halves(t, p, n, &s);
+		add_same_halves(t, p, q, n, &s);
 	else
 		add_halves(t, how, p, q, n, &s);
 	if (!all_finite(&s)) {

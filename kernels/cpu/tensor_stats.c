@@ -17,23 +17,23 @@ struct vectors {
 	vi32 zeros;
 };
 
-/* 16 floats; those of type T were put there by simd_to_f32, f32 are as they were. */
-SIMD_INLINE void add_sums(enum dtype t, const float *p, struct vectors *s)
+/* 16 floats at any address; those of type T were put there by simd_to_f32, f32 are as they were. */
+SIMD_INLINE void add_sums(enum dtype t, const uint8_t *p, struct vectors *s)
 {
 	SIMD_UNROLL
 	for (int k = 0; k < VECTORS; k++) {
 		int at = SIMD_WIDTH == 8 ? simd_quarter(t, k) : k;
-		vf64 x = simd_widen(p + at * SIMD_WIDTH / 2, 0);
+		vf64 x = simd_widen(p + (size_t)at * SIMD_HALF);
 
 		s->sum[k] += x;
 		s->squares[k] = simd_any_fma64(x, x, s->squares[k]);
 	}
 }
 
-SIMD_INLINE void add_extremes(const float *p, struct vectors *s)
+SIMD_INLINE void add_extremes(const uint8_t *p, struct vectors *s)
 {
 	SIMD_UNROLL
-	for (int i = 0; i < 16; i += SIMD_WIDTH) {
+	for (size_t i = 0; i < 64; i += SIMD_BYTES) {
 		vf32 x = simd_load(p + i);
 
 		s->min = simd_min(x, s->min);
@@ -77,11 +77,12 @@ SIMD_INLINE bool all_finite(const vf64 *x)
 	return !simd_any((vi32)(rest != 0));
 }
 
-SIMD_INLINE void add_f32(const float *x, size_t n, struct vectors *s)
+SIMD_INLINE void add_f32(const uint8_t *p, size_t n, struct vectors *s)
 {
 	for (size_t i = 0; i < n; i += 16) {
-		add_sums(DTYPE_F32, x + i, s);
-		add_extremes(x + i, s);
+		simd_prefetch(p + 4 * i);
+		add_sums(DTYPE_F32, p + 4 * i, s);
+		add_extremes(p + 4 * i, s);
 	}
 }
 
@@ -148,15 +149,17 @@ SIMD_INLINE void add_halves(enum dtype t, const uint8_t *p, size_t n, struct hal
 			    struct vectors *s)
 {
 	vi16 first = (vi16)simd_load(p);
-	float buffer[STATS_PIECE + 16];
+	uint8_t buffer[4 * (STATS_PIECE + 16)];
 
 	*e = (struct half_extremes){ first, first, (vu16)first, (vu16)first };
 	simd_to_f32(t, p, buffer);
 	for (size_t i = 0; i < n; i += 16) {
 		size_t next = i + 16 < n ? i + 16 : i;
 
-		simd_to_f32(t, p + 2 * next, buffer + i + 16);
-		add_sums(t, buffer + i, s);
+		if (i % 32 == 0)
+			simd_prefetch(p + 2 * i);
+		simd_to_f32(t, p + 2 * next, buffer + 4 * (i + 16));
+		add_sums(t, buffer + 4 * i, s);
 		for (size_t j = i; j < i + 16; j += 2 * SIMD_WIDTH)
 			if (j % (2 * SIMD_WIDTH) == 0)
 				look_at_halves(p + 2 * j, e);
@@ -171,7 +174,7 @@ SIMD_INLINE void piece(enum dtype t, const uint8_t *p, size_t n, struct stats_la
 
 	begin(lanes, &s);
 	if (t == DTYPE_F32)
-		add_f32((const float *)(const void *)p, n, &s);
+		add_f32(p, n, &s);
 	else
 		add_halves(t, p, n, &e, &s);
 	if (!all_finite(s.squares)) {

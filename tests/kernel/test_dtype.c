@@ -108,6 +108,35 @@ static void test_what_decodes_and_encodes(void)
 	tap_ok(!dtype_decodes(DTYPE_IQ2_S) && !dtype_encodes(DTYPE_Q8_0), "nor these yet");
 }
 
+/* The row of a type as the man page has it. */
+static void man_row(enum dtype t, char *row, size_t size)
+{
+	const struct dtype_info *i = dtype_info(t);
+	const char *safetensors = i->safetensors ? i->safetensors : "-";
+	const char *values = dtype_encodes(t) ? "both" : dtype_decodes(t) ? "decodes" : "-";
+	char number[16] = "-";
+
+	if (i->gguf >= 0)
+		snprintf(number, sizeof(number), "%d", i->gguf);
+	snprintf(row, size, "\n.It %s Ta %u Ta %u Ta %g Ta %s Ta %s Ta %s\n", i->name, i->block,
+		 i->bytes, i->bytes * 8.0 / i->block, number, safetensors, values);
+}
+
+static void test_the_man_page_is_the_table(void)
+{
+	size_t n, rows = 0;
+	char *text = tap_fixture("man/man7/nnutils-dtypes.7", &n), row[160];
+
+	for (int t = 1; t < DTYPE_COUNT; t++) {
+		man_row((enum dtype)t, row, sizeof(row));
+		tap_ok(strstr(text, row) != NULL, "row of %s", dtype_name((enum dtype)t));
+	}
+	for (const char *at = text; (at = strstr(at, "\n.It ")); at++)
+		rows++;
+	tap_is_u64(rows, DTYPE_COUNT, "no other rows: the heading and the types");
+	free(text);
+}
+
 static uint64_t golden_hash(const char *name)
 {
 	size_t n;
@@ -272,6 +301,7 @@ static void test_integers_saturate_and_round(void)
 	tap_is_i64(as_i64(DTYPE_U64, 0x1p64f), -1, "2^64 gives the largest u64");
 	tap_is_i64(as_i64(DTYPE_U64, 0x1p63f), INT64_MIN, "2^63 fits u64");
 	tap_is_i64(as_i64(DTYPE_I32, NAN), 0, "NaN is 0");
+	tap_is_i64(as_i64(DTYPE_I64, NAN), 0, "NaN is 0");
 	tap_is_i64(as_i64(DTYPE_U64, NAN), 0, "NaN is 0");
 }
 
@@ -310,6 +340,7 @@ int main(void)
 	tap_run(test_names);
 	tap_run(test_sizes);
 	tap_run(test_what_decodes_and_encodes);
+	tap_run(test_the_man_page_is_the_table);
 	tap_run(test_all_halves_decode);
 	tap_run(test_halves_encode);
 	tap_run(test_bf16_rounding);

@@ -135,7 +135,7 @@ static bool same(const struct tensor_compare *a, const struct tensor_compare *b)
 
 static void test_chunks_add_up(void)
 {
-	static const float a[] = { 1, 2, NAN, 8, 5, NAN, 3, 9 }, b[] = { 1, 3, NAN, 7, 1, 1, 3, 5 };
+	static const float a[] = { 1, 2, NAN, 8, 5, NAN, 3, 5 }, b[] = { 1, 3, NAN, 7, 1, 1, 3, 1 };
 	struct tensor_compare total, part, all = of(a, b, 8, exact);
 
 	tensor_compare_start(&total);
@@ -255,6 +255,28 @@ static void test_hidden_news(void)
 	guard_free(b);
 }
 
+/* Past the tolerance, yet neither difference is the largest: those before are large beside their b. */
+static void test_past_without_being_large(void)
+{
+	static float a[4096], b[4096];
+	struct tensor_tolerance tolerance = { 1, 0.1 };
+	struct tensor_compare c;
+
+	a[0] = 1050, b[0] = 1000;
+	a[1] = 1.1f, b[1] = 0.1f;
+	a[3000] = 15, b[3000] = 10;
+	for (int level = 0; level < LEVEL_COUNT; level++) {
+		if (!level_available((enum level)level))
+			continue;
+		tensor_compare_chunk((enum level)level, DTYPE_F32, a, DTYPE_F32, b, 4096, tolerance,
+				     &c);
+		tap_ok(c.n_differ == 1 && c.first_differ == 3000, "%s: found",
+		       level_name((enum level)level));
+		tap_ok(c.max_abs_at == 0 && c.max_rel_at == 1,
+		       "and the largest are where they are");
+	}
+}
+
 int main(void)
 {
 	tap_run(test_equal);
@@ -267,5 +289,6 @@ int main(void)
 	tap_run(test_chunks_add_up);
 	tap_run(test_every_level);
 	tap_run(test_hidden_news);
+	tap_run(test_past_without_being_large);
 	return tap_done();
 }

@@ -12,12 +12,15 @@ enum values {
 	VALUES_ANY,	 /* any bits: NaN, infinities, subnormals */
 	VALUES_EXTREME,	 /* finite: the largest, the least, subnormals */
 	VALUES_RARE,	 /* ordinary, with a NaN or an infinity now and then */
+	VALUES_POSITIVE, /* ordinary, of one sign, without zeros */
+	VALUES_NEGATIVE,
 	VALUES_COUNT
 };
 
 static inline const char *values_name(enum values kind)
 {
-	static const char *const names[] = { "ordinary", "any", "extreme", "rare" };
+	static const char *const names[] = { "ordinary", "any",	     "extreme",
+					     "rare",	 "positive", "negative" };
 
 	return names[kind];
 }
@@ -44,6 +47,8 @@ static inline float values_f32(enum values kind, uint64_t r)
 		return f32_of_bits(extremes[r >> 8 & 7]);
 	if (kind == VALUES_RARE && r % 700 == 0)
 		return f32_of_bits(specials[r >> 40 & 3]);
+	if (kind == VALUES_POSITIVE || kind == VALUES_NEGATIVE)
+		return (float)(1 + (r >> 32)) * (kind == VALUES_POSITIVE ? 0x1p-31f : -0x1p-31f);
 	if (r % 8 == 0)
 		return r & 8 ? 0.0f : -0.0f;
 	return (float)(int32_t)(r >> 32) * 0x1p-30f;
