@@ -1,0 +1,59 @@
+/*
+ * lib/text/text.h - a text on its way through a tokenizer, and where each byte came from
+ *
+ * The normalised text with, when offsets are asked for, a span of the original for each of its
+ * bytes: what `tokenizers` calls a NormalizedString. Every step of lib/text that changes text goes
+ * through text_rewrite, so that spans come out as there: a character that replaces one takes its span,
+ * an inserted one the span of the character before it (at the start: of the character after it; in
+ * an empty text 0..0), and a removed one vanishes.
+ */
+#ifndef LIB_TEXT_TEXT_H
+#define LIB_TEXT_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/bytes.h"
+
+/* Bytes FROM to TO of the original document. Documents with offsets are below 4 GiB. */
+struct text_span {
+	uint32_t from, to;
+};
+
+struct text {
+	char *data; /* owned; well-formed UTF-8 unless the tokenizer is byte-level and keeps all bytes */
+	size_t size, capacity;
+	struct text_span *spans; /* one a byte; NULL when not tracked */
+	size_t spans_capacity;
+	bool tracked;
+};
+
+/* Makes TEXT the N bytes at DATA, which begin at byte AT of the original. 0, or -1 with the error set. */
+int text_set(struct text *t, const char *data, size_t n, size_t at, bool tracked);
+void text_free(struct text *t); /* what it holds; a zeroed struct is empty */
+
+/*
+ * Builds a changed text in OUT (emptied first) from IN, piece by piece:
+ *	text_rewrite_begin(&w, &in, &out);
+ *	text_keep(&w, n)	     the next N bytes of IN, as they are
+ *	text_put(&w, data, n, taken) N new bytes in place of the next TAKEN bytes of IN (0: an insertion)
+ *	text_drop(&w, n)	     nothing in place of the next N bytes
+ *	text_rewrite_end(&w)	     keeps the rest; 0, or -1 with the error set (memory)
+ * New bytes in place of several characters take the span from the first to the last of them.
+ */
+struct text_rewrite {
+	const struct text *in;
+	struct text *out;
+	size_t at;
+	bool failed;
+};
+void text_rewrite_begin(struct text_rewrite *w, const struct text *in, struct text *out);
+void text_keep(struct text_rewrite *w, size_t n);
+void text_put(struct text_rewrite *w, const char *data, size_t n, size_t taken);
+void text_drop(struct text_rewrite *w, size_t n);
+int text_rewrite_end(struct text_rewrite *w);
+
+/* The original's bytes that bytes FROM to TO of T came from. TO > FROM, and spans are tracked. */
+struct text_span text_original(const struct text *t, size_t from, size_t to);
+
+#endif
