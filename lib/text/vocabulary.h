@@ -1,7 +1,7 @@
 /*
  * lib/text/vocabulary.h - the pieces of a model, found by their bytes and by their ids
  *
- * 24 bytes a piece and, for byte-level models, the bytes themselves. Ids need not be dense.
+ * About 32 bytes a piece and, for byte-level models, the bytes themselves. Ids need not be dense.
  */
 #ifndef LIB_TEXT_VOCABULARY_H
 #define LIB_TEXT_VOCABULARY_H
@@ -9,7 +9,7 @@
 #include "lib/text/spec.h"
 
 struct vocabulary_slot {
-	uint32_t hash; /* its high half */
+	uint32_t hash; /* the lower half of the text's hash */
 	uint32_t at;   /* a place in pieces; TOKEN_NONE: free */
 };
 
@@ -25,21 +25,26 @@ struct vocabulary {
 	uint32_t size;	  /* the largest id + 1 */
 	uint32_t longest; /* bytes of the longest piece that can be found */
 	struct vocabulary_slot *slots;
-	uint64_t mask; /* slots - 1; a power of two */
+	uint64_t seed;
+	uint32_t mask; /* slots - 1, slots being a power of two */
 	char *bytes;   /* of a byte-level vocabulary, owned */
 };
 
 /*
  * Takes the pieces of SPEC, whose bytes must outlive it. BYTE_LEVEL: those that are spelled in ByteLevel's alphabet are
- * mapped back to bytes; the others keep their text and are not found by it. Where two pieces have the same
- * text, the later one in SPEC is found. An id that stands twice, or past 2^31, is ERR_FORMAT.
+ * mapped back to bytes; the others keep their text and are not found by it. Of two pieces with the same
+ * text the one with the larger id is found. An id that stands twice, or past 2^31, is ERR_FORMAT.
  */
 int vocabulary_init(struct vocabulary *v, const struct model_spec *spec, bool byte_level);
 void vocabulary_clear(struct vocabulary *v); /* a zeroed one too */
 
-/* The id, or TOKEN_NONE. */
+/* The id, or TOKEN_NONE; and its place in pieces, or TOKEN_NONE. */
 uint32_t vocabulary_find(const struct vocabulary *v, const char *data, size_t size);
-/* Empty when there is none. */
-struct bytes vocabulary_piece(const struct vocabulary *v, uint32_t id);
+uint32_t vocabulary_place(const struct vocabulary *v, const char *data, size_t size);
+/* NULL when there is none. */
+const struct vocabulary_piece *vocabulary_at(const struct vocabulary *v, uint32_t id);
+
+/* The code point that stands for each byte in ByteLevel's alphabet. */
+void vocabulary_alphabet(uint32_t code_points[256]);
 
 #endif
