@@ -57,15 +57,14 @@ peer() { "$PYTHON" "$PEERS/$1" "${@:2}" 2>"$err" || { show "$err"; return 1; }; 
 }
 
 @test 'transformers opens folders that were cut into shards, with equal weights' {
-	local model
+	local model pairs=()
 
 	for model in "$ROOT"/fixtures/good/hf/*; do
-		works copy-model -q --shard-size 3k "$model" shards
-		peer opens.py folder "$model" shards || return
-		works copy-model -q --join shards joined
-		peer opens.py folder "$model" joined || return
-		rm -r shards joined
+		works copy-model -q --shard-size 3k "$model" "shards-${model##*/}"
+		works copy-model -q --join "shards-${model##*/}" "joined-${model##*/}"
+		pairs+=("$model" "shards-${model##*/}" "$model" "joined-${model##*/}")
 	done
+	peer opens.py folder "${pairs[@]}"
 }
 
 @test 'transformers opens a converted folder, in the type that its config.json says' {
@@ -81,14 +80,10 @@ assert str(m.dtype) == 'torch.bfloat16', m.dtype" 2>"$err"
 	local model
 
 	for model in "$ROOT"/fixtures/good/hf/*; do
-		works copy-model -q --rename nothing=nowhere "$model" one.safetensors
-		peer opens.py safetensors one.safetensors || return
-		works copy-model -q --shard-size 3k "$model" shards
-		for shard in shards/*.safetensors; do
-			peer opens.py safetensors "$shard" || return
-		done
-		rm -r shards
+		works copy-model -q --rename nothing=nowhere "$model" "${model##*/}.safetensors"
+		works copy-model -q --shard-size 3k "$model" "${model##*/}"
 	done
+	peer opens.py safetensors ./*.safetensors ./*/*.safetensors
 }
 
 @test 'NumPy reads what get-tensor writes' {
