@@ -8,15 +8,15 @@
 #include "lib/base/hash.h"
 #include "lib/base/memory.h"
 #include "lib/base/utf8.h"
+#include "lib/text/bytelevel.h"
 #include "lib/text/short_key.h"
 
 #define ID_MAX	   (UINT32_C(1) << 31)
 #define FREE	   TOKEN_NONE
 #define PIECES_MAX (1u << 28)
 /* A file made to collide under one seed is tried under others, so that loading stays linear. */
-#define SEEDS	     8
-#define ALPHABET_END 0x144 /* the code point after the last */
-#define STEPS_MAX    64	   /* a piece, on average */
+#define SEEDS	  8
+#define STEPS_MAX 64 /* a piece, on average */
 
 static uint64_t hash_text(const struct vocabulary *v, const char *data, size_t size)
 {
@@ -105,32 +105,21 @@ static int take_pieces(struct vocabulary *v, const struct model_spec *spec)
 	return 0;
 }
 
-/* GPT-2's alphabet: bytes that print in Latin-1 stand for themselves, the others, in order, for U+0100 and on. */
-static bool prints(uint32_t byte)
-{
-	return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
-}
-
-void vocabulary_alphabet(uint32_t code_points[256])
-{
-	uint32_t others = 0;
-
-	for (uint32_t b = 0; b < 256; b++)
-		code_points[b] = prints(b) ? b : 256 + others++;
-}
-
 /* TEXT mapped back into OUT, which has room for as many bytes; false when a character is not in the alphabet. */
-static bool alphabet_bytes(const int16_t *byte_of, struct bytes text, char *out, size_t *n)
+static bool alphabet_bytes(struct bytes text, char *out, size_t *n)
 {
 	uint32_t code_point;
 	size_t step;
 
 	*n = 0;
 	for (size_t i = 0; i < text.size; i += step) {
+		int byte;
+
 		step = utf8_decode(text.data + i, text.size - i, &code_point);
-		if (step == 0 || code_point >= ALPHABET_END || byte_of[code_point] < 0)
+		byte = step ? bytelevel_byte(code_point) : -1;
+		if (byte < 0)
 			return false;
-		out[(*n)++] = (char)byte_of[code_point];
+		out[(*n)++] = (char)byte;
 	}
 	return true;
 }
@@ -138,14 +127,8 @@ static bool alphabet_bytes(const int16_t *byte_of, struct bytes text, char *out,
 /* Rewrites what is in ByteLevel's alphabet; FINDABLE gets a mark for each piece of that kind. */
 static int take_bytes(struct vocabulary *v, bool *findable)
 {
-	uint32_t code_points[256];
-	int16_t byte_of[ALPHABET_END];
 	size_t total = 0, used = 0;
 
-	memset(byte_of, -1, sizeof(byte_of));
-	vocabulary_alphabet(code_points);
-	for (int b = 0; b < 256; b++)
-		byte_of[code_points[b]] = (int16_t)b;
 	for (uint32_t i = 0; i < v->n; i++)
 		total += v->pieces[i].size;
 	v->bytes = malloc(total ? total : 1);
@@ -155,8 +138,8 @@ static int take_bytes(struct vocabulary *v, bool *findable)
 		struct vocabulary_piece *p = &v->pieces[i];
 		size_t n;
 
-		findable[i] = alphabet_bytes(byte_of, (struct bytes){ p->data, p->size },
-					     v->bytes + used, &n);
+		findable[i] =
+			alphabet_bytes((struct bytes){ p->data, p->size }, v->bytes + used, &n);
 		if (!findable[i])
 			continue;
 		p->data = v->bytes + used;

@@ -44,7 +44,4 @@ uint32_t vocabulary_place(const struct vocabulary *v, const char *data, size_t s
 /* NULL when there is none. */
 const struct vocabulary_piece *vocabulary_at(const struct vocabulary *v, uint32_t id);
 
-/* The code point that stands for each byte in ByteLevel's alphabet. */
-void vocabulary_alphabet(uint32_t code_points[256]);
-
 #endif

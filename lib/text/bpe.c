@@ -1,0 +1,201 @@
+/*
+ * lib/text/bpe.c - byte pair encoding: the model
+ *
+ * A word is looked for in the thread's cache, then as a whole piece (which is right when merging its characters would
+ * give that piece, or the model says ignore_merges), and merged only then.
+ */
+#include "lib/text/bpe_parts.h"
+
+static void unload(void *own)
+{
+	struct bpe *b = own;
+
+	if (!b)
+		return;
+	bpe_merges_clear(&b->merges);
+	bpe_cuts_clear(&b->cuts);
+	free(b->whole);
+	free(b->derived);
+	free(b);
+}
+
+static void scratch_free(void *own)
+{
+	struct bpe_scratch *s = own;
+
+	if (!s)
+		return;
+	bpe_cache_clear(&s->cache);
+	free(s->symbols);
+	free(s->nodes);
+	free(s->heap);
+	free(s->skipped);
+	free(s->joined);
+	free(s);
+}
+
+static int scratch_make(struct bpe_scratch **out, const struct text_model *m)
+{
+	struct bpe_scratch *s = mem_new(1, sizeof(*s));
+
+	*out = s;
+	if (!s)
+		return -1;
+	s->joined =
+		mem_new(m->spec.continuing_prefix.size + m->spec.end_of_word_suffix.size + 4, 1);
+	return s->joined ? 0 : -1;
+}
+
+static int scratch_new(void **out, const struct text_model *m)
+{
+	struct bpe_scratch *s;
+
+	if (scratch_make(&s, m) < 0 || bpe_cache_init(&s->cache) < 0) {
+		scratch_free(s);
+		return -1;
+	}
+	*out = s;
+	return 0;
+}
+
+int bpe_put_symbols(const struct bpe_scratch *s, struct bytes word, size_t at,
+		    struct model_tokens *out)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		size_t to = from + s->symbols[i].size;
+
+		/* Bytes of a prefix or a suffix count in the peer too, and may lead past the end. */
+		to = to < word.size ? to : word.size;
+		if (model_tokens_put(out, s->symbols[i].id, at + from, at + to) < 0)
+			return -1;
+		from = to;
+	}
+	return 0;
+}
+
+int bpe_encode_word(const struct text_model *m, struct bpe_scratch *s, struct bytes word, size_t at,
+		    struct model_tokens *out)
+{
+	const struct bpe *b = m->own;
+
+	if (bpe_symbols(m, s, word) < 0 || bpe_merge(&b->merges, s) < 0)
+		return -1;
+	return bpe_put_symbols(s, word, at, out);
+}
+
+static bool is_whole(const struct bpe *b, uint32_t place)
+{
+	return b->whole[place / 64] >> (place % 64) & 1;
+}
+
+/* Marks the pieces whose characters merge to the piece itself. */
+static int mark_whole(const struct text_model *m, struct bpe *b, struct bpe_scratch *s)
+{
+	const struct vocabulary *v = &m->vocabulary;
+
+	for (uint32_t i = 0; i < v->n; i++) {
+		struct bytes word = { v->pieces[i].data, v->pieces[i].size };
+
+		if (word.size == 0 || word.size > SHORT_KEY_MAX ||
+		    vocabulary_place(v, word.data, word.size) != i)
+			continue;
+		if (bpe_symbols(m, s, word) < 0)
+			continue; /* a character without a token is met again only where it stands */
+		if (bpe_merge(&b->merges, s) < 0)
+			return -1;
+		if (s->n == 1 && s->symbols[0].id == v->pieces[i].id)
+			b->whole[i / 64] |= UINT64_C(1) << (i % 64);
+	}
+	return 0;
+}
+
+static int load_merges(struct text_model *m, struct bpe *b, struct bpe_scratch *s)
+{
+	/* tiktoken looks for the whole piece first. */
+	b->ignore_merges = m->spec.ignore_merges || m->spec.merge_by_rank;
+	if (m->spec.merge_by_rank)
+		return bpe_ranks_load(b, m, s);
+	return bpe_merges_load(&b->merges, &m->spec, &m->vocabulary);
+}
+
+static int load(struct text_model *m)
+{
+	struct bpe *b = mem_new(1, sizeof(*b));
+	struct bpe_scratch *s = NULL;
+	int result = -1;
+
+	m->own = b;
+	if (!b || scratch_make(&s, m) < 0)
+		goto out;
+	b->whole = mem_new(m->vocabulary.n / 64 + 1, sizeof(*b->whole));
+	if (!b->whole || bpe_symbols_init(b, m) < 0 || load_merges(m, b, s) < 0 ||
+	    bpe_cuts_init(&b->cuts, m) < 0)
+		goto out;
+	result = b->ignore_merges && !b->cuts.pairs ? 0 : mark_whole(m, b, s);
+out:
+	scratch_free(s);
+	return result;
+}
+
+/* WHOLE: any piece that is the word's text is its token. */
+static int encode_word(const struct text_model *m, struct bpe_scratch *s, struct bytes word,
+		       size_t at, bool whole, struct model_tokens *out)
+{
+	const struct bpe *b = m->own;
+	size_t start = out->n;
+	int known = bpe_cache_get(&s->cache, word, at, out);
+	uint32_t place;
+
+	if (known != 0)
+		return known < 0 ? -1 : 0;
+	place = vocabulary_place(&m->vocabulary, word.data, word.size);
+	if (place != TOKEN_NONE && (whole || is_whole(b, place))) {
+		if (model_tokens_put(out, m->vocabulary.pieces[place].id, at, at + word.size) < 0)
+			return -1;
+	} else if (bpe_encode_word(m, s, word, at, out) < 0) {
+		return -1;
+	}
+	bpe_cache_put(&s->cache, word, at, out->items + start, out->n - start);
+	return 0;
+}
+
+static int encode_parts(const struct text_model *m, struct bpe_scratch *s, struct bytes piece,
+			struct model_tokens *out)
+{
+	const struct bpe *b = m->own;
+
+	if (b->ignore_merges) {
+		uint32_t id = vocabulary_find(&m->vocabulary, piece.data, piece.size);
+
+		if (id != TOKEN_NONE)
+			return model_tokens_put(out, id, 0, piece.size);
+	}
+	for (size_t at = 0, next; at < piece.size; at = next) {
+		next = bpe_cuts_next(&b->cuts, piece, at);
+		if (encode_word(m, s, (struct bytes){ piece.data + at, next - at }, at, false,
+				out) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int encode(const struct text_model *m, void *own, struct bytes piece,
+		  struct model_tokens *out)
+{
+	const struct bpe *b = m->own;
+
+	if (b->cuts.pairs)
+		return encode_parts(m, own, piece, out);
+	return encode_word(m, own, piece, 0, b->ignore_merges, out);
+}
+
+const struct model_parts model_bpe = {
+	.load = load,
+	.unload = unload,
+	.scratch_new = scratch_new,
+	.scratch_free = scratch_free,
+	.encode = encode,
+	.sample = bpe_sample,
+};

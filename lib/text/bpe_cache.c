@@ -1,0 +1,158 @@
+/*
+ * lib/text/bpe_cache.c - words that were cut before, in bounded memory
+ *
+ * Text repeats its words, so most of encoding is looking here. Short words lie in sets of two, the newer first, with
+ * their tokens beside them: one line of the processor's cache is all that is read. Hashes are no secret: text made to
+ * collide costs what text without repetition costs, no more.
+ */
+#include "lib/base/hash.h"
+#include "lib/text/bpe_parts.h"
+
+#define SETS_BITS  14 /* 1 MiB */
+#define LONG_BITS  12
+#define RING	   ((uint64_t)1 << 20)
+#define LONG_MAX   512 /* bytes of a word that is kept */
+#define TOKENS_MAX 128
+
+struct long_entry {
+	uint32_t size, n;
+	/* then SIZE bytes, padded to 4, then N tokens: id, end */
+};
+
+int bpe_cache_init(struct bpe_cache *c)
+{
+	size_t bytes = sizeof(*c->words) << SETS_BITS;
+
+	*c = (struct bpe_cache){ .end = 8 };
+	if (posix_memalign((void **)&c->words, 64, bytes) != 0) {
+		c->words = NULL;
+		return err_memory(bytes);
+	}
+	memset(c->words, 0, bytes);
+	c->slots = mem_new((size_t)1 << LONG_BITS, sizeof(*c->slots));
+	c->ring = c->slots ? mem_new(RING, 1) : NULL;
+	return c->ring ? 0 : -1;
+}
+
+void bpe_cache_clear(struct bpe_cache *c)
+{
+	free(c->words);
+	free(c->slots);
+	free(c->ring);
+	*c = (struct bpe_cache){ 0 };
+}
+
+static struct bpe_cached *find_set(const struct bpe_cache *c, struct short_key key, size_t size)
+{
+	return c->words[short_key_hash(key, size, 0) >> (64 - SETS_BITS)];
+}
+
+static inline bool is_word(const struct bpe_cached *e, struct short_key key, size_t size)
+{
+	return e->key.low == key.low && e->key.high == key.high && e->size == size;
+}
+
+static int get_short(const struct bpe_cache *c, struct bytes word, size_t at,
+		     struct model_tokens *out)
+{
+	struct short_key key = short_key(word.data, word.size);
+	const struct bpe_cached *e = find_set(c, key, word.size);
+	size_t from = at;
+
+	if (!is_word(e, key, word.size) && !is_word(++e, key, word.size))
+		return 0;
+	for (int i = 0; i < BPE_CACHED && e->ends[i]; i++) {
+		if (model_tokens_put(out, e->ids[i], from, at + e->ends[i]) < 0)
+			return -1;
+		from = at + e->ends[i];
+	}
+	return 1;
+}
+
+static void put_short(struct bpe_cache *c, struct bytes word, size_t at,
+		      const struct model_token *tokens, size_t n)
+{
+	struct short_key key = short_key(word.data, word.size);
+	struct bpe_cached *set = find_set(c, key, word.size);
+
+	if (n > BPE_CACHED)
+		return;
+	set[1] = set[0];
+	set[0] = (struct bpe_cached){ .key = key, .size = (uint8_t)word.size };
+	for (size_t i = 0; i < n; i++) {
+		set[0].ids[i] = tokens[i].id;
+		set[0].ends[i] = (uint8_t)(tokens[i].to - at);
+	}
+}
+
+static size_t padded(size_t n)
+{
+	return (n + 3) & ~(size_t)3;
+}
+
+static int get_long(const struct bpe_cache *c, struct bytes word, size_t at,
+		    struct model_tokens *out)
+{
+	uint64_t hash = hash_short(word.data, word.size, 0);
+	const struct bpe_long_slot *slot = &c->slots[hash >> (64 - LONG_BITS)];
+	const unsigned char *p = c->ring + slot->at % RING;
+	struct long_entry e;
+	uint32_t token[2], from = (uint32_t)at;
+
+	if (slot->hash != hash || slot->at == 0 || c->end - slot->at > RING)
+		return 0;
+	memcpy(&e, p, sizeof(e));
+	p += sizeof(e);
+	if (e.size != word.size || memcmp(p, word.data, e.size) != 0)
+		return 0;
+	p += padded(e.size);
+	for (uint32_t i = 0; i < e.n; i++, p += sizeof(token)) {
+		memcpy(token, p, sizeof(token));
+		if (model_tokens_put(out, token[0], from, at + token[1]) < 0)
+			return -1;
+		from = (uint32_t)at + token[1];
+	}
+	return 1;
+}
+
+static void put_long(struct bpe_cache *c, struct bytes word, size_t at,
+		     const struct model_token *tokens, size_t n)
+{
+	uint64_t hash = hash_short(word.data, word.size, 0);
+	struct long_entry e = { (uint32_t)word.size, (uint32_t)n };
+	size_t need = (sizeof(e) + padded(word.size) + 8 * n + 7) & ~(size_t)7;
+	unsigned char *p;
+
+	if (word.size > LONG_MAX || n > TOKENS_MAX)
+		return;
+	if (RING - c->end % RING < need)
+		c->end += RING - c->end % RING;
+	c->slots[hash >> (64 - LONG_BITS)] = (struct bpe_long_slot){ hash, c->end };
+	p = c->ring + c->end % RING;
+	c->end += need;
+	memcpy(p, &e, sizeof(e));
+	p += sizeof(e);
+	memcpy(p, word.data, word.size);
+	p += padded(word.size);
+	for (size_t i = 0; i < n; i++, p += 8) {
+		const uint32_t token[2] = { tokens[i].id, tokens[i].to - (uint32_t)at };
+
+		memcpy(p, token, sizeof(token));
+	}
+}
+
+int bpe_cache_get(const struct bpe_cache *c, struct bytes word, size_t at, struct model_tokens *out)
+{
+	if (word.size <= SHORT_KEY_MAX)
+		return get_short(c, word, at, out);
+	return word.size <= LONG_MAX ? get_long(c, word, at, out) : 0;
+}
+
+void bpe_cache_put(struct bpe_cache *c, struct bytes word, size_t at,
+		   const struct model_token *tokens, size_t n)
+{
+	if (word.size <= SHORT_KEY_MAX)
+		put_short(c, word, at, tokens, n);
+	else
+		put_long(c, word, at, tokens, n);
+}

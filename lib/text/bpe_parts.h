@@ -1,0 +1,167 @@
+/*
+ * lib/text/bpe_parts.h - what the files of BPE share
+ *
+ * Byte pair encoding (Sennrich, Haddow, Birch 2016) as `tokenizers` 0.23 does it: a piece becomes its characters (raw
+ * bytes when byte-level), then the neighbours whose merge has the lowest rank become one symbol, the first of equals
+ * first, until no merge applies.
+ */
+#ifndef LIB_TEXT_BPE_PARTS_H
+#define LIB_TEXT_BPE_PARTS_H
+
+#include "lib/text/model_parts.h"
+#include "lib/text/short_key.h"
+
+#define RANK_NONE UINT32_MAX
+
+/* --- merges (bpe_merges.c): an open-addressing table of 16 bytes a slot, at most half full --- */
+
+struct bpe_merge {
+	uint64_t pair; /* left << 32 | right; UINT64_MAX: free */
+	uint32_t rank, result;
+};
+
+struct bpe_merges {
+	struct bpe_merge *slots;
+	uint64_t multiplier;
+	size_t mask;
+	uint64_t steps; /* that collisions may still cost */
+	int shift;
+};
+
+/* Room for N merges. */
+int bpe_merges_init(struct bpe_merges *t, size_t n);
+void bpe_merges_clear(struct bpe_merges *t);
+/* All of the spec's, whose ids are checked against V. Of two merges of one pair the later one holds, as in the peer. */
+int bpe_merges_load(struct bpe_merges *t, const struct model_spec *spec,
+		    const struct vocabulary *v);
+
+/* Adds one. -1: too many collisions so far. */
+int bpe_merges_put(struct bpe_merges *t, const struct merge_spec *merge, uint32_t rank);
+
+static inline uint64_t bpe_pair(uint32_t left, uint32_t right)
+{
+	return (uint64_t)left << 32 | right;
+}
+
+static inline size_t bpe_slot(const struct bpe_merges *t, uint64_t pair)
+{
+	uint64_t h = pair * t->multiplier;
+
+	return (size_t)((h ^ h >> 32) * t->multiplier >> t->shift);
+}
+
+/* NULL when LEFT and RIGHT do not merge. */
+static inline const struct bpe_merge *bpe_merges_find(const struct bpe_merges *t, uint32_t left,
+						      uint32_t right)
+{
+	uint64_t pair = bpe_pair(left, right);
+
+	for (size_t i = bpe_slot(t, pair);; i = (i + 1) & t->mask) {
+		if (t->slots[i].pair == pair)
+			return &t->slots[i];
+		if (t->slots[i].pair == UINT64_MAX)
+			return NULL;
+	}
+}
+
+/* --- cuts (bpe_cuts.c): places in a long piece that no merge can cross --- */
+
+struct bpe_cuts {
+	uint64_t *
+		pairs; /* NULL: not used; a bit for each hash of two characters that a merge may join */
+	uint64_t *plain; /* a bit for each code point below CUT_END that is a piece */
+};
+
+/* Not used, with success, where it would not hold: byte-level, prefixes, suffixes, merges that are no joining of texts. */
+int bpe_cuts_init(struct bpe_cuts *c, const struct text_model *m);
+void bpe_cuts_clear(struct bpe_cuts *c);
+/* The end of the part of PIECE that begins at AT: the first place after it that can be cut, or the piece's end. */
+size_t bpe_cuts_next(const struct bpe_cuts *c, struct bytes piece, size_t at);
+
+/* --- the model --- */
+
+struct bpe {
+	struct bpe_merges merges;
+	struct bpe_cuts cuts;
+	/* Symbols of one byte: [2 x not the first + the last][byte]; TOKEN_NONE: none. */
+	uint32_t symbols[4][256];
+	uint32_t fallback[256]; /* the tokens <0x00> to <0xFF> */
+	uint64_t *whole; /* a bit a place in the vocabulary: the piece is given for its very text */
+	bool ignore_merges;
+	struct merge_spec *derived; /* merge_by_rank: the merges, owned */
+};
+
+/* --- one thread's memory --- */
+
+struct bpe_symbol {
+	uint32_t id, size; /* bytes of the piece */
+};
+
+struct bpe_node;
+
+/* Words of at most SHORT_KEY_MAX bytes and BPE_CACHED tokens; two such share a line of the processor's cache. */
+#define BPE_CACHED 3
+struct bpe_cached {
+	struct short_key key;
+	uint32_t ids[BPE_CACHED];
+	uint8_t size;		  /* of the word; 0: free */
+	uint8_t ends[BPE_CACHED]; /* of the tokens; 0: none */
+};
+
+/* Longer ones: the text and the tokens lie in a ring that forgets the oldest. */
+struct bpe_long_slot {
+	uint64_t hash;
+	uint64_t at; /* counted from the first byte that ever went into the ring; 0: free */
+};
+
+struct bpe_cache {
+	struct bpe_cached (*words)[2];
+	struct bpe_long_slot *slots;
+	unsigned char *ring;
+	uint64_t end;
+};
+
+int bpe_cache_init(struct bpe_cache *c);
+void bpe_cache_clear(struct bpe_cache *c);
+/* Appends the tokens of WORD, which stands at byte AT of the piece: 1; 0 when they are not known; -1 with the error set. */
+int bpe_cache_get(const struct bpe_cache *c, struct bytes word, size_t at,
+		  struct model_tokens *out);
+/* Keeps the N tokens of WORD, which are at byte AT of the piece, if there is room for such. */
+void bpe_cache_put(struct bpe_cache *c, struct bytes word, size_t at,
+		   const struct model_token *tokens, size_t n);
+
+struct bpe_scratch {
+	struct bpe_cache cache;
+	struct bpe_symbol *symbols;
+	size_t n, capacity;
+	struct bpe_node *nodes;
+	size_t nodes_capacity;
+	uint64_t *heap;
+	size_t heap_capacity;
+	uint64_t *skipped; /* dropout */
+	size_t skipped_capacity;
+	char *joined; /* room for prefix, a character and suffix */
+};
+
+/* The symbols that WORD begins with, into S (bpe_symbols.c). */
+int bpe_symbols_init(struct bpe *b, const struct text_model *m);
+int bpe_symbols(const struct text_model *m, struct bpe_scratch *s, struct bytes word);
+
+/* Merges the symbols of S, in place (bpe_merge.c, bpe_heap.c). */
+int bpe_merge(const struct bpe_merges *t, struct bpe_scratch *s);
+int bpe_merge_long(const struct bpe_merges *t, struct bpe_scratch *s);
+
+/* The tokens of WORD without any cache or look at whole pieces; AT is where it stands in the piece. */
+int bpe_encode_word(const struct text_model *m, struct bpe_scratch *s, struct bytes word, size_t at,
+		    struct model_tokens *out);
+int bpe_put_symbols(const struct bpe_scratch *s, struct bytes word, size_t at,
+		    struct model_tokens *out);
+
+/* bpe_ranks.c: the merges of merge_by_rank, into B and the model's spec; symbols are there. */
+int bpe_ranks_load(struct bpe *b, struct text_model *m, struct bpe_scratch *s);
+
+/* bpe_sample.c */
+int bpe_sample(const struct text_model *m, void *own, struct bytes piece,
+	       const struct model_sampling *how, struct model_tokens *out);
+
+#endif
