@@ -3,8 +3,8 @@
  *
  * To the id as `tokenizers` 0.23.3 (its models::Unigram): sums in f64 from the left, of equal sums the one
  * whose last piece is the longest. Every place of the text, from the left, offers its pieces to the places where they
- * end. Where no piece crosses a place, all ways come through it, and what is before it is settled: so
- * the table stays small however long the text is, unless its pieces overlap without end.
+ * end. What is before a place that all ways come through is settled: so the table stays small however long the text is.
+ * That is found at once where no piece crosses a place; elsewhere the ways are followed back now and then.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,9 @@
 #include "lib/text/unigram_parts.h"
 
 #define UNKNOWN_PENALTY 10.0
-#define SETTLE		512 /* bytes that are worth settling */
+#define WORTH		512u /* bytes that are worth settling where no piece crosses a place */
+#define LONG_WAY	(1u << 16) /* bytes after which it is tried elsewhere too */
+#define OPEN		(1u << 31) /* in `place`: a mark while it is tried */
 
 /* --- loading --- */
 
@@ -130,6 +132,7 @@ struct search {
 	size_t base;
 	size_t cleared; /* places from 0 up to here have been made empty */
 	size_t reach;	/* the farthest place that something has come to */
+	size_t try_at;	/* where the ways are followed back */
 	bool met_unknown;
 };
 
@@ -202,14 +205,13 @@ static void reverse(struct model_token *items, size_t n)
 	}
 }
 
-/* Appends the tokens of the best way to place AT, and begins a new table there. */
-static int settle(struct search *s, size_t at, struct model_tokens *out)
+/* Appends the tokens of the best way to place TO, which all ways come through, and makes it place 0. */
+static int settle(struct search *s, size_t to, struct model_tokens *out)
 {
 	struct unigram_step *steps = s->scratch->steps;
 	size_t first = out->n;
-	double score = steps[at].score;
 
-	for (size_t end = at; end > 0; end = steps[end].from) {
+	for (size_t end = to; end > 0; end = steps[end].from) {
 		uint32_t id = unigram_id(s->model, steps[end].place);
 
 		s->met_unknown |= id == s->unigram->unknown;
@@ -217,29 +219,71 @@ static int settle(struct search *s, size_t at, struct model_tokens *out)
 			return -1;
 	}
 	reverse(out->items + first, out->n - first);
-	s->base += at;
-	s->cleared = s->reach = 0;
-	if (clear_ahead(s, 0) < 0)
-		return -1;
-	s->scratch->steps[0].score = score;
+	s->cleared -= to;
+	s->reach -= to;
+	s->base += to;
+	memmove(steps, steps + to, s->cleared * sizeof(*steps));
+	/* Where a step began before TO, no way that is still open has it. */
+	for (size_t i = 1; i <= s->reach; i++) {
+		if (steps[i].from != TOKEN_NONE)
+			steps[i].from -= (uint32_t)to;
+	}
 	return 0;
+}
+
+/* The last place that all ways to AT and beyond come through. */
+static size_t common_place(struct search *s, size_t at)
+{
+	struct unigram_step *steps = s->scratch->steps;
+	size_t open = 0, i;
+
+	for (i = at; i <= s->reach; i++) {
+		if (steps[i].from != TOKEN_NONE) {
+			steps[i].place |= OPEN;
+			open++;
+		}
+	}
+	/* The farthest open place gives way to the one before it, until one is left. */
+	for (i = s->reach; open > 1 || !(steps[i].place & OPEN); i--) {
+		if (!(steps[i].place & OPEN))
+			continue;
+		steps[i].place &= ~OPEN;
+		if (steps[steps[i].from].place & OPEN)
+			open--;
+		steps[steps[i].from].place |= OPEN;
+	}
+	steps[i].place &= ~OPEN;
+	return i;
+}
+
+/* Settles what can be before *AT, when that is worth it. */
+static int settle_some(struct search *s, size_t *at, struct model_tokens *out)
+{
+	size_t to = *at;
+
+	if (*at != s->reach && *at < s->try_at)
+		return 0;
+	if (*at != s->reach)
+		to = common_place(s, *at);
+	s->try_at = (*at - to) * 2 < LONG_WAY ? LONG_WAY : (*at - to) * 2;
+	*at -= to;
+	return settle(s, to, out);
 }
 
 int unigram_encode(const struct text_model *m, void *own, struct bytes piece,
 		   struct model_tokens *out)
 {
-	struct search s = { m, m->own, own, piece, 0, 0, 0, false };
+	struct search s = {
+		.model = m, .unigram = m->own, .scratch = own, .piece = piece, .try_at = LONG_WAY
+	};
 	size_t first = out->n, at = 0, width;
 
 	if (clear_ahead(&s, 0) < 0)
 		return -1;
 	s.scratch->steps[0].score = 0;
 	while (s.base + at < piece.size) {
-		if (at == s.reach && at >= SETTLE) {
-			if (settle(&s, at, out) < 0)
-				return -1;
-			at = 0;
-		}
+		if (at >= WORTH && settle_some(&s, &at, out) < 0)
+			return -1;
 		width = unigram_width(m, piece, s.base + at);
 		if (clear_ahead(&s, at) < 0 || offer_from(&s, at, width) < 0)
 			return -1;
