@@ -27,6 +27,11 @@ struct pieces {
 int pretokenizer_new(struct pretokenizer **out, const struct pretokenizer_spec *specs, size_t n);
 void pretokenizer_free(struct pretokenizer *p); /* NULL is allowed */
 bool pretokenizer_is_byte_level(const struct pretokenizer *p);
+/*
+ * Whether the text must be tracked for the pieces to be right: Metaspace with PREPEND_FIRST after a step that cuts
+ * asks which pieces come from the document's first byte.
+ */
+bool pretokenizer_wants_spans(const struct pretokenizer *p);
 
 struct pretokenizer_scratch; /* one a thread */
 int pretokenizer_scratch_new(struct pretokenizer_scratch **out);
