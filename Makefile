@@ -33,7 +33,7 @@ endif
 comma := ,
 
 # --- the libraries (design.md, 1.8): pkg-config finds them ---------------------------------
-PKGS    = libxxhash libcjson
+PKGS    = libxxhash libcjson libpcre2-8 libarchive zlib
 needs_packages := $(filter-out clean help lint format uninstall,$(or $(MAKECMDGOALS),all))
 installs       := $(filter demo check check-slow,$(MAKECMDGOALS))
 PKG_CONFIG     ?= pkg-config

@@ -60,6 +60,7 @@ void json_init(struct json *j, const void *data, size_t size, const char *file,
 	j->end = j->start + (data ? size : 0);
 	j->file = file;
 	j->line = limits ? limits->line : 0;
+	j->any_bytes = limits && limits->any_bytes;
 	j->depth_max = depth && depth < JSON_DEPTH_MAX ? depth : JSON_DEPTH_MAX;
 	j->state = JSON_VALUE_DUE;
 	j->failed = ERR_NONE;

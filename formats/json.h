@@ -34,6 +34,7 @@
 struct json_limits {
 	uint32_t depth; /* nesting, at most JSON_DEPTH_MAX; 0 means that */
 	uint64_t line;	/* line number of the record, for messages; 0: none */
+	bool any_bytes; /* strings may hold bytes that are not UTF-8, and keep them */
 };
 
 enum json_type {
@@ -90,6 +91,8 @@ int json_fail(struct json *j, const char *format, ...) __attribute__((format(pri
 /* A string in quotes: " \ and control characters escaped (\n \t … \u00XX), everything else as it is.
    Ill-formed UTF-8 becomes U+FFFD, byte by byte. */
 void json_put_string(struct buffer *b, struct bytes s);
+/* What stands between the quotes, as it is but for the escapes: S may be a part of a text. */
+void json_put_escaped(struct buffer *b, struct bytes s);
 /* `"key":` with a comma before it unless the object was just opened: the buffer is empty or ends in
    an opening bracket. */
 void json_put_key(struct buffer *b, const char *key);

@@ -39,6 +39,7 @@ struct json {
 	uint64_t line;
 	uint32_t depth, depth_max;
 	enum json_state state;
+	bool any_bytes;
 	enum err_code failed; /* the first error's code, or ERR_NONE */
 	char error[ERR_TEXT_MAX + 1];
 	struct json_frame frames[JSON_DEPTH_MAX];

@@ -137,13 +137,13 @@ static size_t escape_length(const unsigned char *p, const unsigned char *end, co
 	return is_low_surrogate(unit) ? 0 : 6;
 }
 
-/* The bytes from FROM to TO are well-formed; HIGH tells whether any is past ASCII. */
+/* The bytes from FROM to TO are well-formed, or need not be; HIGH tells whether any is past ASCII. */
 static int check_utf8(struct json *j, const unsigned char *from, const unsigned char *to,
 		      uint64_t high)
 {
 	size_t n = (size_t)(to - from), valid;
 
-	if (!(high & JSON_HIGHS))
+	if (!(high & JSON_HIGHS) || j->any_bytes)
 		return 0;
 	valid = utf8_valid_prefix(from, n);
 	return valid == n ? 0 : json_fail_at(j, from + valid, ERR_FORMAT, "ill-formed UTF-8");

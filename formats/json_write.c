@@ -12,33 +12,65 @@
 
 #define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
-static void put_escape(struct buffer *b, unsigned char c)
+#define ESCAPE_MAX 6	/* bytes of an escape */
+#define PIECE	   4096 /* bytes that room is made for at once */
+
+/* The escape of C, which needs one, to OUT; returns OUT's new end. */
+static char *put_escape(char *out, unsigned char c)
 {
-	switch (c) {
-	case '"': buffer_put(b, "\\\"", 2); break;
-	case '\\': buffer_put(b, "\\\\", 2); break;
-	case '\b': buffer_put(b, "\\b", 2); break;
-	case '\f': buffer_put(b, "\\f", 2); break;
-	case '\n': buffer_put(b, "\\n", 2); break;
-	case '\r': buffer_put(b, "\\r", 2); break;
-	case '\t': buffer_put(b, "\\t", 2); break;
-	default: buffer_format(b, "\\u%04x", c);
-	}
+	static const char short_forms[] = "b\bt\tn\nf\fr\r\"\"\\\\";
+	static const char digits[] = "0123456789abcdef";
+
+	*out++ = '\\';
+	for (size_t i = 0; i < sizeof short_forms - 1; i += 2)
+		if ((unsigned char)short_forms[i + 1] == c) {
+			*out++ = short_forms[i];
+			return out;
+		}
+	memcpy(out, "u00", 3);
+	out[3] = digits[c >> 4];
+	out[4] = digits[c & 15];
+	return out + 5;
 }
 
-/* N bytes of well-formed UTF-8. */
-static void put_escaped(struct buffer *b, const unsigned char *p, size_t n)
+/* N bytes of which nothing is known, escaped to OUT, which has room; returns OUT's new end. */
+static char *put_piece(char *out, const unsigned char *p, size_t n)
 {
-	const unsigned char *end = p + n, *stop;
+	const unsigned char *end = p + n;
 	uint64_t high = 0;
 
+	while (end - p >= 8) {
+		uint64_t v = json_load(p);
+		uint64_t stop = json_marks(v, '"') | json_marks(v, '\\') |
+				((v - JSON_ONES * 0x20) & ~v & JSON_HIGHS);
+		size_t plain = stop ? (size_t)__builtin_ctzll(stop) / 8 : 8;
+
+		/* The bytes behind the plain ones are written over by what follows. */
+		memcpy(out, p, 8);
+		p += plain;
+		out += plain;
+		if (stop)
+			out = put_escape(out, *p++);
+	}
 	while (p < end) {
-		stop = json_plain_end(p, end, &high);
-		buffer_put(b, p, (size_t)(stop - p));
-		if (stop == end)
+		if (json_plain_end(p, p + 1, &high) == p)
+			out = put_escape(out, *p++);
+		else
+			*out++ = (char)*p++;
+	}
+	return out;
+}
+
+void json_put_escaped(struct buffer *b, struct bytes s)
+{
+	const unsigned char *p = (const unsigned char *)s.data;
+
+	for (size_t at = 0; at < s.size; at += PIECE) {
+		size_t n = s.size - at < PIECE ? s.size - at : PIECE;
+
+		if (buffer_reserve(b, ESCAPE_MAX * n + 8))
 			return;
-		put_escape(b, *stop);
-		p = stop + 1;
+		b->size = (size_t)(put_piece(b->data + b->size, p + at, n) - b->data);
 	}
 }
 
@@ -51,7 +83,7 @@ void json_put_string(struct buffer *b, struct bytes s)
 	while (left) {
 		size_t n = utf8_valid_prefix(p, left);
 
-		put_escaped(b, p, n);
+		json_put_escaped(b, (struct bytes){ (const char *)p, n });
 		p += n;
 		left -= n;
 		if (left) {

@@ -20,7 +20,9 @@
 
 struct jsonl {
 	char *name;
-	int fd;
+	jsonl_reader *read;
+	void *arg;
+	int fd; /* of jsonl_open_fd */
 	bool owns_fd, at_end, failed;
 	char *data;
 	size_t capacity;
@@ -33,13 +35,15 @@ struct jsonl {
 
 /* --- opening --- */
 
-int jsonl_open_fd(struct jsonl **out, int fd, const char *name, const struct jsonl_options *o)
+int jsonl_open_reader(struct jsonl **out, jsonl_reader *read_some, void *arg, const char *name,
+		      const struct jsonl_options *o)
 {
 	struct jsonl *r = mem_new(1, sizeof *r);
 
 	if (!r)
 		return -1;
-	r->fd = fd;
+	r->read = read_some;
+	r->arg = arg;
 	r->line_max = o && o->line_max ? o->line_max : JSONL_LINE_MAX;
 	r->capacity = o && o->buffer ? o->buffer : FIRST_BUFFER;
 	r->name = mem_copy(name, strlen(name));
@@ -49,6 +53,30 @@ int jsonl_open_fd(struct jsonl **out, int fd, const char *name, const struct jso
 		return -1;
 	}
 	*out = r;
+	return 0;
+}
+
+/* From the descriptor of the reader ARG. */
+static int read_fd(void *arg, void *data, size_t n, size_t *got)
+{
+	const struct jsonl *r = arg;
+	ssize_t size;
+
+	do
+		size = read(r->fd, data, n);
+	while (size < 0 && errno == EINTR);
+	if (size < 0)
+		return err_system("%s", r->name);
+	*got = (size_t)size;
+	return 0;
+}
+
+int jsonl_open_fd(struct jsonl **out, int fd, const char *name, const struct jsonl_options *o)
+{
+	if (jsonl_open_reader(out, read_fd, NULL, name, o))
+		return -1;
+	(*out)->arg = *out;
+	(*out)->fd = fd;
 	return 0;
 }
 
@@ -109,17 +137,12 @@ static int make_room(struct jsonl *r)
 /* Reads what comes, at least a byte or the end. */
 static int fill(struct jsonl *r)
 {
-	ssize_t n;
+	size_t got;
 
-	if (make_room(r))
+	if (make_room(r) || r->read(r->arg, r->data + r->to, r->capacity - r->to, &got))
 		return -1;
-	do
-		n = read(r->fd, r->data + r->to, r->capacity - r->to);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return err_system("%s", r->name);
-	r->at_end = n == 0;
-	r->to += (size_t)n;
+	r->at_end = got == 0;
+	r->to += got;
 	return 0;
 }
 

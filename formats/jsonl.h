@@ -28,6 +28,11 @@ struct jsonl;
 int jsonl_open(struct jsonl **out, const char *path, const struct jsonl_options *o);
 /* FD stays the caller's, and is read from where it stands; NAME, for messages, is copied. */
 int jsonl_open_fd(struct jsonl **out, int fd, const char *name, const struct jsonl_options *o);
+/* From anything that can be read: up to N bytes, at least one or the end (*GOT is 0); -1 with the error
+   set, which jsonl_next passes on. ARG stays the caller's. */
+typedef int jsonl_reader(void *arg, void *data, size_t n, size_t *got);
+int jsonl_open_reader(struct jsonl **out, jsonl_reader *read, void *arg, const char *name,
+		      const struct jsonl_options *o);
 void jsonl_close(struct jsonl *r); /* NULL is allowed */
 
 /*

@@ -16,6 +16,7 @@ common='libc libm libgomp libomp libxxhash libcjson ld-linux-x86-64 ld-linux-aar
 allowed()
 {
 	case $1 in
+	cat-docs) echo "$common libarchive libz" ;;
 	*) echo "$common" ;;
 	esac
 }

@@ -1,0 +1,313 @@
+/*
+ * lib/data/documents_text.c - plain text, cut into documents
+ *
+ * One buffer holds the bytes that were read and not given out. It grows for a long document, and is
+ * used again for the next input. No byte is searched twice.
+ */
+#include <stdlib.h>
+
+#include "lib/base/memory.h"
+#include "lib/data/documents_parts.h"
+
+#define FIRST_BUFFER ((size_t)1 << 20)
+
+void text_free(struct text_reader *r)
+{
+	free(r->data);
+	buffer_free(&r->source);
+	buffer_free(&r->text);
+	*r = (struct text_reader){ 0 };
+}
+
+void text_begin(struct text_reader *r, const struct reader_options *o, struct input *in)
+{
+	r->o = o;
+	r->in = in;
+	r->base = in->offset;
+	r->from = r->to = r->line_from = r->searched = 0;
+	r->line = 0;
+	r->has_text = r->file_done = false;
+	buffer_clear(&r->source);
+	buffer_put_text(&r->source, in->name);
+	r->name_size = r->source.size;
+}
+
+/* --- filling --- */
+
+static int fail_long(const struct text_reader *r)
+{
+	return err_set(ERR_LIMIT,
+		       "%s: byte %llu: a document of more than %zu bytes (--max-bytes, or --split)",
+		       r->in->name, (unsigned long long)(r->base + r->from), r->o->max_bytes);
+}
+
+/* Moves what is not given out to the front of the buffer. */
+static void move_front(struct text_reader *r)
+{
+	memmove(r->data, r->data + r->from, r->to - r->from);
+	r->base += r->from;
+	r->searched -= r->from;
+	r->line_from -= r->from;
+	r->to -= r->from;
+	r->from = 0;
+}
+
+static int make_room(struct text_reader *r)
+{
+	if (r->capacity == 0)
+		return mem_grow(&r->data, &r->capacity, FIRST_BUFFER, 1);
+	if (r->to < r->capacity)
+		return 0;
+	if (r->from > 0)
+		move_front(r);
+	if (r->to <= r->capacity / 2)
+		return 0;
+	return mem_grow(&r->data, &r->capacity, r->capacity + 1, 1);
+}
+
+/* Reads what comes: *MORE tells whether anything did. A document may be longer by its end, CR LF. */
+static int fill(struct text_reader *r, bool *more)
+{
+	size_t got;
+
+	if (r->to - r->from > r->o->max_bytes && r->to - r->from - r->o->max_bytes > 2)
+		return fail_long(r);
+	if (make_room(r) || input_read(r->in, r->data + r->to, r->capacity - r->to, &got))
+		return -1;
+	r->to += got;
+	*more = got > 0;
+	return 0;
+}
+
+/*
+ * The end of the line that begins at line_from, behind its END, or where the input ends: 1 and its
+ * place to *AT, 0 when the input had ended before, -1.
+ */
+static int find_end(struct text_reader *r, char end, size_t *at)
+{
+	const char *found;
+	bool more;
+
+	for (;;) {
+		found = r->to > r->searched
+				? memchr(r->data + r->searched, end, r->to - r->searched)
+				: NULL;
+		r->searched = found ? (size_t)(found + 1 - r->data) : r->to;
+		*at = r->searched;
+		if (found)
+			return 1;
+		if (fill(r, &more))
+			return -1;
+		if (!more)
+			return r->searched > r->line_from;
+	}
+}
+
+/* --- pieces --- */
+
+static bool is_blank(const char *p, size_t n)
+{
+	while (n && (p[n - 1] == ' ' || p[n - 1] == '\t' || p[n - 1] == '\r' || p[n - 1] == '\n'))
+		n--;
+	return n == 0;
+}
+
+/* Everything before LINE_FROM is done with. */
+static void pass(struct text_reader *r)
+{
+	r->from = r->line_from;
+}
+
+/* A line with something in it, without its LF. */
+static int next_line(struct text_reader *r, struct bytes *piece)
+{
+	size_t at, n;
+	int got;
+
+	while ((got = find_end(r, '\n', &at)) > 0) {
+		const char *line = r->data + r->line_from;
+
+		n = at - r->line_from;
+		r->line_from = at;
+		r->piece_line = ++r->line;
+		if (is_blank(line, n)) {
+			pass(r);
+			continue;
+		}
+		*piece = (struct bytes){ line, n - (line[n - 1] == '\n') };
+		return 1;
+	}
+	return got;
+}
+
+/* Lines up to a blank one, without the last line's LF. */
+static int next_paragraph(struct text_reader *r, struct bytes *piece)
+{
+	size_t at, end = 0;
+	int got;
+
+	r->has_text = false;
+	while ((got = find_end(r, '\n', &at)) > 0) {
+		bool blank = is_blank(r->data + r->line_from, at - r->line_from);
+
+		r->line_from = at;
+		r->line++;
+		if (blank && r->has_text)
+			break;
+		if (blank) {
+			pass(r);
+			continue;
+		}
+		if (!r->has_text)
+			r->piece_line = r->line;
+		r->has_text = true;
+		end = at - r->from;
+	}
+	if (got < 0 || !r->has_text)
+		return got;
+	/* find_end may have moved the bytes: END counts from r->from, which moves along. */
+	*piece = (struct bytes){ r->data + r->from, end };
+	if (piece->data[end - 1] == '\n')
+		piece->size--;
+	return 1;
+}
+
+/* What stands between form feeds, unless nothing does. */
+static int next_page(struct text_reader *r, struct bytes *piece)
+{
+	size_t at, n;
+	int got;
+
+	while ((got = find_end(r, '\f', &at)) > 0) {
+		const char *page = r->data + r->line_from;
+
+		n = at - r->line_from;
+		r->line_from = at;
+		r->piece_line = ++r->line;
+		n -= page[n - 1] == '\f';
+		if (n) {
+			*piece = (struct bytes){ page, n };
+			return 1;
+		}
+		pass(r);
+	}
+	return got;
+}
+
+static int next_file(struct text_reader *r, struct bytes *piece)
+{
+	bool more;
+
+	if (r->file_done)
+		return 0;
+	do
+		if (fill(r, &more))
+			return -1;
+	while (more);
+	r->file_done = true;
+	r->line_from = r->to;
+	*piece = (struct bytes){ r->data, r->to };
+	return 1;
+}
+
+static int next_piece(struct text_reader *r, struct bytes *piece)
+{
+	switch (r->o->options->split) {
+	case DOCUMENTS_LINE: return next_line(r, piece);
+	case DOCUMENTS_BLANK: return next_paragraph(r, piece);
+	case DOCUMENTS_FORM_FEED: return next_page(r, piece);
+	default: return next_file(r, piece);
+	}
+}
+
+/* --- documents --- */
+
+/* Each CR LF becomes LF, in place, and so does a CR whose LF was the end of the piece. */
+static void drop_cr(char *p, size_t *n, bool at_line_end)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < *n; i++)
+		if (p[i] != '\r' || (i + 1 < *n ? p[i + 1] != '\n' : !at_line_end))
+			p[to++] = p[i];
+	*n = to;
+}
+
+static bool has_crlf(struct bytes text, bool at_line_end)
+{
+	const char *p = text.data, *end = p + text.size;
+
+	while (p < end && (p = memchr(p, '\r', (size_t)(end - p)))) {
+		if (++p == end)
+			return at_line_end;
+		if (*p == '\n')
+			return true;
+	}
+	return false;
+}
+
+/* TEXT lies in the reader's own memory, so it may be changed there. */
+static void look_at_crlf(struct text_reader *r, struct bytes *text)
+{
+	enum documents_split split = r->o->options->split;
+	bool lines = split == DOCUMENTS_LINE || split == DOCUMENTS_BLANK;
+	char *own = text->data == r->text.data ? r->text.data : r->data + (text->data - r->data);
+
+	if (!has_crlf(*text, lines))
+		return;
+	r->o->counts->with_crlf++;
+	if (r->o->options->crlf)
+		drop_cr(own, &text->size, lines);
+}
+
+/* The name, and the line or page where there are several documents in the input. */
+static int set_source(struct text_reader *r, struct document *out)
+{
+	char digits[20];
+	size_t at = sizeof digits;
+
+	r->source.size = r->name_size;
+	if (r->o->options->split != DOCUMENTS_FILE) {
+		for (uint64_t n = r->piece_line; n; n /= 10)
+			digits[--at] = (char)('0' + n % 10);
+		digits[--at] = ':';
+		buffer_put(&r->source, digits + at, sizeof digits - at);
+	}
+	out->source = buffer_bytes(&r->source);
+	return buffer_check(&r->source);
+}
+
+int text_next(struct text_reader *r, struct document *out)
+{
+	uint64_t offset;
+	int got;
+
+	pass(r);
+	*out = (struct document){ .fields = { "", 0 } };
+	got = next_piece(r, &out->text);
+	if (got <= 0)
+		return got;
+	if (out->text.size > r->o->max_bytes)
+		return fail_long(r);
+	offset = r->base + (size_t)(out->text.data - r->data);
+	if (document_check(r->o, &r->text, r->in->name, offset, out))
+		return -1;
+	look_at_crlf(r, &out->text);
+	return set_source(r, out) ? -1 : 1;
+}
+
+int text_whole(struct input *in, struct buffer *b, size_t max)
+{
+	size_t got;
+
+	do {
+		if (buffer_reserve(b, 1 << 16) ||
+		    input_read(in, b->data + b->size, b->capacity - b->size, &got))
+			return -1;
+		b->size += got;
+		if (b->size > max)
+			return err_set(ERR_LIMIT, "%s: more than %zu bytes (--max-bytes)", in->name,
+				       max);
+	} while (got);
+	return 0;
+}
