@@ -248,11 +248,25 @@ static int result(struct text_decoder *d)
 	return buffer_check(d->out);
 }
 
+/* Most pieces of a byte-level vocabulary are whole characters, and ByteLevel is mostly all there is. */
+static bool goes_straight(const struct text_decoder *d, struct bytes piece)
+{
+	const struct stage *s = &d->stages[0];
+
+	if (s->next || s->kind != &stage_kinds[DECODER_BYTE_LEVEL])
+		return false;
+	return d->raw || (!s->held.size && utf8_valid_prefix(piece.data, piece.size) == piece.size);
+}
+
 int text_decoder_add(struct text_decoder *d, struct bytes piece, bool added, struct buffer *out)
 {
 	struct stage *first = &d->stages[0];
 	bool bytes = d->byte_level && !added;
 
+	if (bytes && goes_straight(d, piece)) {
+		buffer_put(out, piece.data, piece.size);
+		return out->failed ? buffer_check(out) : 0;
+	}
 	d->out = out;
 	/* Added tokens are text; whoever wants bytes wants them as they are. */
 	d->as_bytes = bytes || (added && d->raw);

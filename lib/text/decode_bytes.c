@@ -166,7 +166,8 @@ void stage_take_byte_fallback(struct stage *s, struct bytes token)
 	} else if (byte >= 0) {
 		take_byte(s, c);
 	} else {
-		end_run(s);
+		if (s->held.size || s->broken)
+			end_run(s);
 		stage_give(s, token);
 	}
 }

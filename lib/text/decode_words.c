@@ -19,6 +19,17 @@ static bool starts_with(struct bytes text, struct bytes prefix)
 	       (!prefix.size || !memcmp(text.data, prefix.data, prefix.size));
 }
 
+/* All that the clean-up looks for is a space and one of a few characters: most tokens have no such pair. */
+static bool may_be_cleaned(struct bytes token)
+{
+	for (size_t i = 0; i + 1 < token.size; i++) {
+		if (token.data[i] == ' ' && token.data[i + 1] &&
+		    strchr(".?!,'nd", token.data[i + 1]))
+			return true;
+	}
+	return false;
+}
+
 void stage_take_wordpiece(struct stage *s, struct bytes token)
 {
 	struct bytes prefix = s->spec->wordpiece.prefix;
@@ -33,7 +44,7 @@ void stage_take_wordpiece(struct stage *s, struct bytes token)
 		stage_check(s, &s->held);
 		token = buffer_bytes(&s->held);
 	}
-	stage_give(s, stage_replace(s, token, true));
+	stage_give(s, may_be_cleaned(token) ? stage_replace(s, token, true) : token);
 }
 
 /* --- BPEDecoder: a token is held until it is known whether it is the last ----------------------------- */

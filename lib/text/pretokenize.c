@@ -21,6 +21,8 @@ static bool rewrites(const struct step *s)
 
 static void add_step(struct pretokenizer *p, struct step step)
 {
+	if (step.kind == STEP_CLASS || step.kind == STEP_DELIMITER)
+		step_prepare_characters(&step);
 	p->steps[p->n_steps++] = step;
 }
 

@@ -27,26 +27,59 @@ static bool matches(const struct step *step, uint32_t code_point)
 	return unicode_class(code_point) & step->class;
 }
 
+void step_prepare_characters(struct step *step)
+{
+	for (uint32_t c = 0; c < 128; c++)
+		step->ascii[c] = matches(step, c);
+}
+
+/* The first match at or after AT, and its length to *N; text.size when there is none. */
+static size_t next_match(const struct step *step, struct bytes text, size_t at, size_t *n)
+{
+	while (at < text.size) {
+		unsigned char c = (unsigned char)text.data[at];
+		uint32_t code_point;
+
+		*n = 1;
+		if (c < 0x80) {
+			if (step->ascii[c])
+				break;
+		} else {
+			*n = text_character(text, at, &code_point);
+			if (matches(step, code_point))
+				break;
+		}
+		at += *n;
+	}
+	return at;
+}
+
 static int cut_matches(const struct step *step, struct bytes text, size_t base, struct pieces *out)
 {
 	struct cutter c;
 	size_t done = 0, n;
 
 	cutter_begin(&c, step, out);
-	for (size_t at = 0; at < text.size; at += n) {
-		uint32_t code_point;
-
-		n = text_character(text, at, &code_point);
-		if (!matches(step, code_point))
-			continue;
+	for (size_t at; (at = next_match(step, text, done, &n)) < text.size; done = at + n) {
 		if (done < at)
 			cutter_add(&c, base + done, base + at, false);
-		done = at + n;
-		cutter_add(&c, base + at, base + done, true);
+		cutter_add(&c, base + at, base + at + n, true);
 	}
 	if (done < text.size)
 		cutter_add(&c, base + done, base + text.size, false);
 	return cutter_end(&c);
+}
+
+/* As cut_matches, where matches are left out: white space, mostly. */
+static int cut_between(const struct step *step, struct bytes text, size_t base, struct pieces *out)
+{
+	size_t done = 0, n;
+
+	for (size_t at; (at = next_match(step, text, done, &n)) < text.size; done = at + n) {
+		if (done < at && pieces_add(out, base + done, base + at))
+			return -1;
+	}
+	return pieces_add(out, base + done, base + text.size);
 }
 
 /* Whitespace: runs of word characters, and runs of what is neither that nor white space. */
@@ -119,6 +152,9 @@ int step_cut_characters(const struct step *step, struct bytes text, struct piece
 	case STEP_WORDS: return cut_words(text, piece.from, out);
 	case STEP_FIXED_LENGTH: return cut_lengths(text, piece.from, step->length, out);
 	case STEP_SCRIPTS: return cut_scripts(text, piece.from, out);
-	default: return cut_matches(step, text, piece.from, out);
+	default: break;
 	}
+	if (step->behavior == SPLIT_REMOVED && !step->invert)
+		return cut_between(step, text, piece.from, out);
+	return cut_matches(step, text, piece.from, out);
 }

@@ -29,6 +29,7 @@ struct step {
 	enum split_behavior behavior;
 	bool invert;
 	unsigned class;	     /* STEP_CLASS: bits of enum unicode_class */
+	bool ascii[128];     /* STEP_CLASS, STEP_DELIMITER: what matches */
 	uint32_t code_point; /* STEP_DELIMITER; STEP_METASPACE: the replacement */
 	uint32_t length;     /* STEP_FIXED_LENGTH */
 	enum prepend_scheme scheme;
@@ -62,6 +63,9 @@ struct cutter {
 void cutter_begin(struct cutter *c, const struct step *step, struct pieces *out);
 void cutter_add(struct cutter *c, size_t from, size_t to, bool match);
 int cutter_end(struct cutter *c); /* 0, or -1 with the error set */
+
+/* Fills the table of a STEP_CLASS or STEP_DELIMITER. */
+void step_prepare_characters(struct step *step);
 
 /* Append the pieces of TEXT, which is PIECE of the whole, to OUT. 0, or -1 with the error set. */
 int step_cut_characters(const struct step *step, struct bytes text, struct piece piece,
