@@ -6,7 +6,7 @@
 #include "cmd/cmd.h"
 #include "formats/json.h"
 #include "lib/base/number.h"
-#include "lib/data/base64.h"
+#include "lib/base/base64.h"
 #include "lib/data/documents.h"
 #include "lib/data/shuffle.h"
 

@@ -81,7 +81,7 @@ void documents_close(struct documents *d)
 	close_reader(d);
 	while (d->depth > 0)
 		pop(d);
-	text_free(&d->text);
+	text_reader_free(&d->text);
 	hash_set_free(&d->seen);
 	walk_close(d->walk);
 	json_free(d->json);
@@ -238,7 +238,7 @@ static int begin(struct documents *d, struct input *in, bool filter, size_t pref
 		return -1;
 	if (kind == INPUT_RECORDS)
 		return records_open(&d->records, &d->reader, in);
-	text_begin(&d->text, &d->reader, in);
+	text_reader_begin(&d->text, &d->reader, in);
 	d->reading_text = true;
 	return 0;
 }
@@ -295,7 +295,7 @@ static int step(struct documents *d, struct document *out)
 	int got;
 
 	if (d->records || d->reading_text) {
-		got = d->records ? records_next(d->records, out) : text_next(&d->text, out);
+		got = d->records ? records_next(d->records, out) : text_reader_next(&d->text, out);
 		if (got == 0)
 			close_reader(d);
 		return got;

@@ -135,9 +135,9 @@ struct text_reader {
 	size_t name_size;
 };
 
-void text_free(struct text_reader *r);
-void text_begin(struct text_reader *r, const struct reader_options *o, struct input *in);
-int text_next(struct text_reader *r, struct document *out);
+void text_reader_free(struct text_reader *r);
+void text_reader_begin(struct text_reader *r, const struct reader_options *o, struct input *in);
+int text_reader_next(struct text_reader *r, struct document *out);
 /* All that IN has, at most MAX bytes, appended to B. -1 names the limit. */
 int text_whole(struct input *in, struct buffer *b, size_t max);
 

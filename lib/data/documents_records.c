@@ -4,7 +4,7 @@
 #include "formats/jsonl.h"
 #include "lib/base/memory.h"
 #include "lib/base/utf8.h"
-#include "lib/data/base64.h"
+#include "lib/base/base64.h"
 #include "lib/data/documents_parts.h"
 
 struct record_reader {

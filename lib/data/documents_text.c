@@ -11,7 +11,7 @@
 
 #define FIRST_BUFFER ((size_t)1 << 20)
 
-void text_free(struct text_reader *r)
+void text_reader_free(struct text_reader *r)
 {
 	free(r->data);
 	buffer_free(&r->source);
@@ -19,7 +19,7 @@ void text_free(struct text_reader *r)
 	*r = (struct text_reader){ 0 };
 }
 
-void text_begin(struct text_reader *r, const struct reader_options *o, struct input *in)
+void text_reader_begin(struct text_reader *r, const struct reader_options *o, struct input *in)
 {
 	r->o = o;
 	r->in = in;
@@ -277,7 +277,7 @@ static int set_source(struct text_reader *r, struct document *out)
 	return buffer_check(&r->source);
 }
 
-int text_next(struct text_reader *r, struct document *out)
+int text_reader_next(struct text_reader *r, struct document *out)
 {
 	uint64_t offset;
 	int got;

@@ -1,5 +1,5 @@
-/* lib/data/base64.c - RFC 4648, section 4: the standard alphabet, with padding */
-#include "lib/data/base64.h"
+/* lib/base/base64.c - RFC 4648, section 4: the standard alphabet, with padding */
+#include "lib/base/base64.h"
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

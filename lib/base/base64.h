@@ -1,6 +1,6 @@
-/* lib/data/base64.h - RFC 4648, section 4: the standard alphabet, with padding */
-#ifndef LIB_DATA_BASE64_H
-#define LIB_DATA_BASE64_H
+/* lib/base/base64.h - RFC 4648, section 4: the standard alphabet, with padding */
+#ifndef LIB_BASE_BASE64_H
+#define LIB_BASE_BASE64_H
 
 #include "lib/base/buffer.h"
 
