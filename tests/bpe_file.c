@@ -1,6 +1,8 @@
 /* tests/bpe_file.c - a BPE model and its cases in lines of text */
 #include "tests/bpe_file.h"
 
+#include <stdlib.h>
+
 #include "lib/base/err.h"
 
 struct line {
@@ -67,6 +69,14 @@ static size_t count(struct bytes text, const char *start)
 	return n;
 }
 
+static void read_refused(struct bpe_file *f, struct line *l)
+{
+	struct bpe_file_case *c = &f->cases[f->n_cases++];
+
+	c->text = hex(f, l);
+	c->refused = true;
+}
+
 static void read_case(struct bpe_file *f, struct line *l)
 {
 	struct bpe_file_case *c = &f->cases[f->n_cases++];
@@ -101,6 +111,8 @@ static int read_line(struct bpe_file *f, struct line l)
 		merges[s->n_merges++].result = number(&l);
 	} else if (bytes_are(w, "case")) {
 		read_case(f, &l);
+	} else if (bytes_are(w, "refused")) {
+		read_refused(f, &l);
 	} else if (bytes_are(w, "byte_level")) {
 		f->byte_level = number(&l);
 	} else if (bytes_are(w, "byte_fallback")) {
@@ -132,7 +144,8 @@ int bpe_file_parse(struct bpe_file *f, struct bytes text)
 		return -1;
 	f->spec.pieces = arena_alloc(f->arena, count(text, "piece "), sizeof(*f->spec.pieces));
 	f->spec.merges = arena_alloc(f->arena, count(text, "merge "), sizeof(*f->spec.merges));
-	f->cases = arena_alloc(f->arena, count(text, "case "), sizeof(*f->cases));
+	f->cases = arena_alloc(f->arena, count(text, "case ") + count(text, "refused "),
+			       sizeof(*f->cases));
 	if (!f->spec.pieces || !f->spec.merges || !f->cases)
 		return -1;
 	for (const char *at = text.data, *all = text.data + text.size, *end; at < all;
@@ -144,6 +157,31 @@ int bpe_file_parse(struct bpe_file *f, struct bytes text)
 			return -1;
 	}
 	return 0;
+}
+
+static bool is_right(const struct bpe_file_case *c, int result, const struct model_tokens *got)
+{
+	if (c->refused || result < 0)
+		return c->refused && result < 0;
+	return got->n == c->n_tokens &&
+	       memcmp(got->items, c->tokens, got->n * sizeof(*got->items)) == 0;
+}
+
+size_t bpe_file_check(const struct bpe_file *f, const struct text_model *m, struct model_scratch *s,
+		      const struct bpe_file_case **wrong)
+{
+	struct model_tokens got = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n_cases; i++) {
+		got.n = 0;
+		if (is_right(&f->cases[i], text_model_encode(m, s, f->cases[i].text, &got), &got))
+			continue;
+		if (n++ == 0)
+			*wrong = &f->cases[i];
+	}
+	free(got.items);
+	return n;
 }
 
 void bpe_file_clear(struct bpe_file *f)

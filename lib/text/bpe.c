@@ -133,7 +133,7 @@ static int load(struct text_model *m)
 	if (!b->whole || bpe_symbols_init(b, m) < 0 || load_merges(m, b, s) < 0 ||
 	    bpe_cuts_init(&b->cuts, m) < 0)
 		goto out;
-	result = b->ignore_merges && !b->cuts.pairs ? 0 : mark_whole(m, b, s);
+	result = (b->ignore_merges && !b->cuts.pairs) ? 0 : mark_whole(m, b, s);
 out:
 	scratch_free(s);
 	return result;

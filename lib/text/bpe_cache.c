@@ -2,7 +2,8 @@
  * lib/text/bpe_cache.c - words that were cut before, in bounded memory
  *
  * Text repeats its words, so most of encoding is looking here. Short words lie in sets of two, the newer first, with
- * their tokens beside them: one line of the processor's cache is all that is read. Hashes are no secret: text made to
+ * their tokens beside them: one line of the processor's cache is all that is read. What does not fit there goes
+ * into a ring that forgets the oldest. Hashes are no secret: text made to
  * collide costs what text without repetition costs, no more.
  */
 #include "lib/base/hash.h"
@@ -75,8 +76,6 @@ static void put_short(struct bpe_cache *c, struct bytes word, size_t at,
 	struct short_key key = short_key(word.data, word.size);
 	struct bpe_cached *set = find_set(c, key, word.size);
 
-	if (n > BPE_CACHED)
-		return;
 	set[1] = set[0];
 	set[0] = (struct bpe_cached){ .key = key, .size = (uint8_t)word.size };
 	for (size_t i = 0; i < n; i++) {
@@ -143,15 +142,17 @@ static void put_long(struct bpe_cache *c, struct bytes word, size_t at,
 
 int bpe_cache_get(const struct bpe_cache *c, struct bytes word, size_t at, struct model_tokens *out)
 {
-	if (word.size <= SHORT_KEY_MAX)
-		return get_short(c, word, at, out);
-	return word.size <= LONG_MAX ? get_long(c, word, at, out) : 0;
+	int known = word.size <= SHORT_KEY_MAX ? get_short(c, word, at, out) : 0;
+
+	if (known != 0)
+		return known;
+	return word.size > BPE_CACHED && word.size <= LONG_MAX ? get_long(c, word, at, out) : 0;
 }
 
 void bpe_cache_put(struct bpe_cache *c, struct bytes word, size_t at,
 		   const struct model_token *tokens, size_t n)
 {
-	if (word.size <= SHORT_KEY_MAX)
+	if (word.size <= SHORT_KEY_MAX && n <= BPE_CACHED)
 		put_short(c, word, at, tokens, n);
 	else
 		put_long(c, word, at, tokens, n);

@@ -15,24 +15,27 @@ struct short_key {
 	uint64_t low, high;
 };
 
-/* N is 1 to SHORT_KEY_MAX. The loads overlap where N is not a power of two. */
+static inline uint64_t short_key_part(const char *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* N is 1 to SHORT_KEY_MAX. Four parts that overlap as N wants it, so that lengths need few branches. */
 static inline struct short_key short_key(const char *p, size_t n)
 {
-	struct short_key k = { 0, 0 };
-	uint32_t first, last;
+	size_t step = n / 8 * 4;
 
-	if (n >= 8) {
-		memcpy(&k.low, p, 8);
-		memcpy(&k.high, p + n - 8, 8);
-	} else if (n >= 4) {
-		memcpy(&first, p, 4);
-		memcpy(&last, p + n - 4, 4);
-		k.low = first | (uint64_t)last << 32;
-	} else {
-		k.low = (uint64_t)(unsigned char)p[0] | (uint64_t)(unsigned char)p[n / 2] << 8 |
-			(uint64_t)(unsigned char)p[n - 1] << 16;
-	}
-	return k;
+	if (n < 4)
+		return (struct short_key){ (uint64_t)(unsigned char)p[0] |
+						   (uint64_t)(unsigned char)p[n / 2] << 8 |
+						   (uint64_t)(unsigned char)p[n - 1] << 16,
+					   0 };
+	return (struct short_key){ short_key_part(p) | short_key_part(p + step) << 32,
+				   short_key_part(p + n - 4 - step) | short_key_part(p + n - 4)
+									      << 32 };
 }
 
 /* All bits of the key and of N reach the upper bits. */

@@ -2,6 +2,7 @@
  * scripts/measure/bpe.c - how fast BPE is, and what it gives, from a model in the lines of tests/bpe_file.h
  *
  *	bpe MODEL load		seconds to load, several times
+ *	bpe MODEL check		holds the cases in the file against what comes out, twice
  *	bpe MODEL words		reads lines of hexadecimal words, writes `ID:FROM:TO …` a line (for comparison)
  *	bpe MODEL speed FILE [MB]	MB/s over FILE, cut before spaces and between kinds of characters
  *	bpe MODEL whole FILE	the same with the file as one piece
@@ -163,6 +164,22 @@ static void words(const struct text_model *m)
 	model_scratch_free(s);
 }
 
+static void holds(const struct bpe_file *f, const struct text_model *m)
+{
+	const struct bpe_file_case *wrong;
+	struct model_scratch *s;
+	size_t n;
+
+	check(model_scratch_new(&s, m));
+	n = bpe_file_check(f, m, s, &wrong) + bpe_file_check(f, m, s, &wrong);
+	printf("%zu cases, %zu wrong\n", f->n_cases, n);
+	for (size_t i = 0; n && i < wrong->text.size; i++)
+		printf("%02x", (unsigned char)wrong->text.data[i]);
+	model_scratch_free(s);
+	if (n)
+		exit(1);
+}
+
 static void loads(const struct bpe_file *f)
 {
 	for (int i = 0; i < 5; i++) {
@@ -186,6 +203,8 @@ int main(int argc, char **argv)
 	check(text_model_new(&m, &f.spec, f.byte_level));
 	if (strcmp(argv[2], "load") == 0) {
 		loads(&f);
+	} else if (strcmp(argv[2], "check") == 0) {
+		holds(&f, m);
 	} else if (strcmp(argv[2], "words") == 0) {
 		words(m);
 	} else if (strcmp(argv[2], "run") == 0 && argc == 5) {
