@@ -1,7 +1,7 @@
 /*
  * lib/text/normalize.h - the normalizers of `tokenizers`, each to the byte
  *
- * Their tables differ in Unicode version (man page nnutils-unicode(7)); lib/text/unicode.h has them as derived
+ * Their tables differ in Unicode version (man page nnutils-unicode(7)); lib/text/unicode_normalize.h has them as derived
  * from the pinned peer by scripts/gen-unicode.
  */
 #ifndef LIB_TEXT_NORMALIZE_H

@@ -5,7 +5,7 @@
  * bytes: what `tokenizers` calls a NormalizedString. Every step of lib/text that changes text goes
  * through text_rewrite, so that spans come out as there: a character that replaces one takes its span,
  * an inserted one the span of the character before it (at the start: of the character after it; in
- * an empty text 0..0), and a removed one vanishes.
+ * an empty text the empty span at its place), and a removed one vanishes.
  */
 #ifndef LIB_TEXT_TEXT_H
 #define LIB_TEXT_TEXT_H
@@ -25,6 +25,7 @@ struct text {
 	size_t size, capacity;
 	struct text_span *spans; /* one a byte; NULL when not tracked */
 	size_t spans_capacity;
+	uint32_t at; /* where in the original the text began */
 	bool tracked;
 };
 
@@ -39,7 +40,7 @@ void text_free(struct text *t); /* what it holds; a zeroed struct is empty */
  *	text_put(&w, data, n, taken) N new bytes in place of the next TAKEN bytes of IN (0: an insertion)
  *	text_drop(&w, n)	     nothing in place of the next N bytes
  *	text_rewrite_end(&w)	     keeps the rest; 0, or -1 with the error set (memory)
- * New bytes in place of several characters take the span from the first to the last of them.
+ * New bytes in place of several characters take the span of the last of them (as Replace does there).
  */
 struct text_rewrite {
 	const struct text *in;
@@ -51,6 +52,14 @@ void text_rewrite_begin(struct text_rewrite *w, const struct text *in, struct te
 void text_keep(struct text_rewrite *w, size_t n);
 void text_put(struct text_rewrite *w, const char *data, size_t n, size_t taken);
 void text_drop(struct text_rewrite *w, size_t n);
+/*
+ * One new character of N bytes with the `change` that tokenizers gives it: 0 stands in place of the next
+ * character of IN, -K of the next and removes K more, positive is an insertion. It takes the span of the character
+ * that it stands for; an insertion that of the character before, at the very start the empty span.
+ * Spans off: only the new bytes are written, and text_skip says how far IN was used up.
+ */
+void text_change(struct text_rewrite *w, const char *data, size_t n, ptrdiff_t change);
+void text_skip(struct text_rewrite *w, size_t to);
 int text_rewrite_end(struct text_rewrite *w);
 
 /* The original's bytes that bytes FROM to TO of T came from. TO > FROM, and spans are tracked. */

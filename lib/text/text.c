@@ -1,0 +1,193 @@
+/* lib/text/text.c - a text on its way through a tokenizer, and where each byte came from */
+#include "lib/text/text.h"
+
+#include "lib/base/err.h"
+#include "lib/base/memory.h"
+#include "lib/base/size.h"
+
+/* Room for N more bytes in T, spans too where it has them. */
+static int reserve(struct text *t, size_t n)
+{
+	size_t need;
+
+	if (!size_add(t->size, n, &need))
+		return err_memory(SIZE_MAX);
+	if (need > t->capacity && mem_grow(&t->data, &t->capacity, need, 1))
+		return -1;
+	if (t->tracked && need > t->spans_capacity &&
+	    mem_grow(&t->spans, &t->spans_capacity, need, sizeof(*t->spans)))
+		return -1;
+	return 0;
+}
+
+/* Each byte's span is that of its character; a malformed byte is a character of its own. */
+static void set_spans(struct text *t, uint32_t at)
+{
+	size_t from = 0, to;
+
+	while (from < t->size) {
+		to = from + 1;
+		while (to < t->size && to - from < 4 && (t->data[to] & 0xC0) == 0x80)
+			to++;
+		for (size_t i = from; i < to; i++)
+			t->spans[i] = (struct text_span){ at + (uint32_t)from, at + (uint32_t)to };
+		from = to;
+	}
+}
+
+int text_set(struct text *t, const char *data, size_t n, size_t at, bool tracked)
+{
+	if (tracked && (at > UINT32_MAX || n > UINT32_MAX - at))
+		return err_set(ERR_LIMIT, "a document with offsets must be below 4 GiB");
+	t->size = 0;
+	t->tracked = tracked;
+	t->at = tracked ? (uint32_t)at : 0;
+	if (reserve(t, n))
+		return -1;
+	if (n)
+		memcpy(t->data, data, n);
+	t->size = n;
+	if (tracked)
+		set_spans(t, t->at);
+	return 0;
+}
+
+void text_free(struct text *t)
+{
+	free(t->data);
+	free(t->spans);
+	*t = (struct text){ 0 };
+}
+
+struct text_span text_original(const struct text *t, size_t from, size_t to)
+{
+	return (struct text_span){ t->spans[from].from, t->spans[to - 1].to };
+}
+
+/* --- rewriting --- */
+
+void text_rewrite_begin(struct text_rewrite *w, const struct text *in, struct text *out)
+{
+	*w = (struct text_rewrite){ .in = in, .out = out };
+	out->size = 0;
+	out->tracked = in->tracked;
+	out->at = in->at;
+	w->failed = reserve(out, in->size) != 0;
+}
+
+/* Room for N more bytes in OUT; false, with the failure noted, when there is none. */
+static inline bool make_room(struct text_rewrite *w, size_t n)
+{
+	const struct text *out = w->out;
+
+	if (w->failed)
+		return false;
+	if (n <= out->capacity - out->size &&
+	    (!out->tracked || n <= out->spans_capacity - out->size))
+		return true;
+	w->failed = reserve(w->out, n) != 0;
+	return !w->failed;
+}
+
+/* N bytes, few as a rule, that all come from SPAN. */
+static void append(struct text_rewrite *w, const char *data, size_t n, struct text_span span)
+{
+	struct text *out = w->out;
+	char *to;
+
+	if (!make_room(w, n))
+		return;
+	to = out->data + out->size;
+	if (n > 8)
+		memcpy(to, data, n);
+	else
+		for (size_t i = 0; i < n; i++)
+			to[i] = data[i];
+	if (out->tracked)
+		for (size_t i = 0; i < n; i++)
+			out->spans[out->size + i] = span;
+	out->size += n;
+}
+
+void text_keep(struct text_rewrite *w, size_t n)
+{
+	const struct text *in = w->in;
+	struct text *out = w->out;
+
+	if (!n || !make_room(w, n))
+		return;
+	/* Most runs are words: 16 bytes at once where both sides have them. */
+	if (n <= 16 && in->size - w->at >= 16 && out->capacity - out->size >= 16)
+		memcpy(out->data + out->size, in->data + w->at, 16);
+	else
+		memcpy(out->data + out->size, in->data + w->at, n);
+	if (out->tracked)
+		memcpy(out->spans + out->size, in->spans + w->at, n * sizeof(*out->spans));
+	out->size += n;
+	w->at += n;
+}
+
+/* The span of the character before the present place; at the start of the one after it when NEXT. */
+static struct text_span span_before(const struct text_rewrite *w, bool next)
+{
+	const struct text *in = w->in;
+
+	if (!in->tracked)
+		return (struct text_span){ 0 };
+	if (w->at)
+		return in->spans[w->at - 1];
+	if (next && in->size)
+		return in->spans[0];
+	return (struct text_span){ in->at, in->at };
+}
+
+void text_put(struct text_rewrite *w, const char *data, size_t n, size_t taken)
+{
+	w->at += taken;
+	append(w, data, n, span_before(w, true));
+}
+
+void text_drop(struct text_rewrite *w, size_t n)
+{
+	w->at += n;
+}
+
+void text_skip(struct text_rewrite *w, size_t to)
+{
+	w->at = to;
+}
+
+/* Moves over COUNT characters of the text before. */
+static void pass(struct text_rewrite *w, size_t count)
+{
+	const struct text *in = w->in;
+
+	while (count-- && w->at < in->size) {
+		w->at++;
+		while (w->at < in->size && (in->data[w->at] & 0xC0) == 0x80)
+			w->at++;
+	}
+}
+
+void text_change(struct text_rewrite *w, const char *data, size_t n, ptrdiff_t change)
+{
+	struct text_span span = { 0 };
+
+	if (!w->in->tracked) {
+		append(w, data, n, span);
+		return;
+	}
+	if (change > 0 || w->at >= w->in->size) {
+		append(w, data, n, span_before(w, false));
+		return;
+	}
+	append(w, data, n, w->in->spans[w->at]);
+	pass(w, 1 + (size_t)-change);
+}
+
+int text_rewrite_end(struct text_rewrite *w)
+{
+	if (w->at < w->in->size)
+		text_keep(w, w->in->size - w->at);
+	return w->failed ? -1 : 0;
+}
