@@ -159,9 +159,22 @@ int document_check(const struct reader_options *o, struct buffer *b, const char 
 
 /* --- the next input --- */
 
+#define WORTH_A_THREAD ((size_t)1 << 17) /* bytes that a compressed file unpacks to at least */
+
+/* A large file that was compressed is unpacked by another thread. */
+static int unpack_ahead(struct input **in)
+{
+	struct bytes head;
+
+	if (input_peek(*in, WORTH_A_THREAD, &head))
+		return -1;
+	return head.size < WORTH_A_THREAD ? 0 : input_ahead(in);
+}
+
 /* Takes what compression there is from IN, so that what is left is text, records or an archive. */
 static int unpack(struct documents *d, struct input **in)
 {
+	bool alone = d->depth == 0 && (*in)->regular;
 	size_t n_unpacked = 0;
 	int kind, result;
 
@@ -169,8 +182,10 @@ static int unpack(struct documents *d, struct input **in)
 		struct input *inner = NULL;
 
 		kind = input_kind(*in, d->json, d->reader.field, d->reader.max_bytes);
+		if (kind < 0)
+			return -1;
 		if (kind != INPUT_GZIP && kind != INPUT_COMPRESSED)
-			return kind;
+			return alone && n_unpacked && unpack_ahead(in) ? -1 : kind;
 		if (d->depth + ++n_unpacked > DOCUMENTS_DEPTH_MAX)
 			return err_set(ERR_LIMIT, "%s: more than %d inputs in each other",
 				       (*in)->name, DOCUMENTS_DEPTH_MAX);

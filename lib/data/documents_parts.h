@@ -27,6 +27,7 @@ struct input {
 	size_t head_at;
 	uint64_t offset; /* bytes that were read */
 	bool at_end;
+	bool regular;  /* a file: reading never waits for somebody */
 	bool unpacked; /* its name is that of the compressed input */
 	int fd;	       /* that can seek, or -1 */
 };
@@ -80,6 +81,12 @@ const char *blocks_error(struct archive *a);
 /* What FROM unpacks to, under its name; FROM is owned from now on, also when this fails. */
 int input_gunzip(struct input **out, struct input *from);
 int input_unpack(struct input **out, struct input *from);
+
+/* --- documents_ahead.c --- */
+
+/* Lets a thread of its own read *IN from now on; where none can be had, *IN stays as it is. After a
+   failure *IN may be NULL. */
+int input_ahead(struct input **in);
 
 struct members; /* of a tar or zip archive */
 
