@@ -8,6 +8,7 @@
 #include "formats/token_pack.h"
 #include "lib/base/memory.h"
 #include "lib/base/number.h"
+#include "lib/data/mix.h"
 #include "lib/data/token_shuffle.h"
 #include "lib/data/token_split.h"
 #include "lib/data/windows.h"
@@ -24,7 +25,7 @@ static const char *const fit_words[] = { "cut", "best", "one", NULL };
 static const char *output, *like, *separator_text = "eos", *split_key = "";
 static int from, to, fit = -1;
 static struct cmd_list split, learn;
-static bool shuffle, check;
+static bool shuffle, check, mix;
 static uint64_t seed, vocab, window;
 
 static const struct cmd_option options[] = {
@@ -47,6 +48,7 @@ static const struct cmd_option options[] = {
 	CMD_PATH(0, "like", &like, "FILE",
 		 "the packed file or stream that tells the tokenizer of ids, llmc and nanogpt"),
 	CMD_SIZE(0, "vocab", &vocab, 1, TOKEN_VOCAB_MAX, "or only the size of its vocabulary"),
+	CMD_FLAG(0, "mix", &mix, "write a mix of packed files; operands are WEIGHT=FILE"),
 	CMD_FLAG(0, "check", &check, "write nothing; read the files whole and tell what they hold"),
 	CMD_THREADS,
 	CMD_QUIET,
@@ -487,6 +489,35 @@ static void note_part(const struct part *p)
 	note_windows(p);
 }
 
+/* --- --mix ---------------------------------------------------------------------------------- */
+
+static void write_mix(char **operands, size_t n)
+{
+	const char **names = mem_new(n, sizeof(*names));
+	uint32_t *weights = mem_new(n, sizeof(*weights));
+	struct outfile *f;
+
+	if (!names || !weights)
+		cmd_die("%s", err_text());
+	for (size_t i = 0; i < n; i++) {
+		char *equals = strchr(operands[i], '=');
+		uint64_t weight;
+
+		if (!equals)
+			cmd_die("--mix: '%s' is not WEIGHT=FILE", operands[i]);
+		*equals = '\0';
+		if (number_u64(operands[i], 1, MIX_WEIGHT_MAX, &weight) < 0)
+			cmd_die("--mix: the weight of %s: %s", equals + 1, err_text());
+		weights[i] = (uint32_t)weight;
+		names[i] = equals + 1;
+	}
+	cmd_check(outfile_new(&f, output));
+	cmd_check(mix_write(f, output, names, weights, n));
+	cmd_check(outfile_commit(f));
+	free(names);
+	free(weights);
+}
+
 /* --- --check -------------------------------------------------------------------------------- */
 
 static void check_stream(const char *path)
@@ -550,8 +581,12 @@ int main(int argc, char **argv)
 	cmd_begin(&spec, &argc, &argv);
 	paths = argc ? (const char *const *)argv : standard_input;
 	n = argc ? (size_t)argc : 1;
-	if (!check == !output)
+	if (!check == !output || (check && mix))
 		cmd_usage();
+	if (mix) {
+		write_mix(argv, (size_t)argc);
+		return cmd_end();
+	}
 	if (check) {
 		for (size_t i = 0; i < n; i++)
 			check_file(cmd_input(paths[i]));

@@ -199,6 +199,27 @@ checked()
 	one_line_error "--learn: 'users' is not one of text, prompt"
 }
 
+@test 'a mix names its parts and their hashes' {
+	mkdir sub
+	cp "$GOOD/plain.tok" sub/a.tok
+	cp "$GOOD/chat.tok" sub/b.tok
+	works pack-tokens --mix -o sub/m.mix 3=a.tok 1=b.tok
+	{
+		echo 'nnutils token mix 1'
+		printf '3\t%s\ta.tok\n' "$(tail -c 16 sub/a.tok | od -An -t x1 | tr -d ' ')"
+		printf '1\t%s\tb.tok\n' "$(tail -c 16 sub/b.tok | od -An -t x1 | tr -d ' ')"
+	} | cmp - sub/m.mix >&2
+	for operands in '' 'a.tok' '0=a.tok' 'x=a.tok' '1=none.tok' '1=sub/a.tok'; do
+		# shellcheck disable=SC2086
+		refuses pack-tokens --mix -o sub/x.mix $operands || complain "$operands"
+		[ ! -e sub/x.mix ] || complain "$operands: has written"
+	done
+	refuses pack-tokens --mix -o x.mix 1=sub/a.tok 1="$GOOD/wide.tok"
+	one_line_error 'wide.tok: vocabulary size 151936, but sub/a.tok has 10'
+	try pack-tokens --mix 1=sub/a.tok
+	one_usage_line
+}
+
 @test 'misuse' {
 	try pack-tokens "$GOOD/plain.tokens"
 	one_usage_line
