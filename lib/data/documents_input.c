@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/memory.h"
@@ -132,6 +133,7 @@ int input_open(struct input **out, const char *path, bool follow)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	struct file *f = mem_new(1, sizeof *f);
+	struct stat st;
 
 	if (!f)
 		return -1;
@@ -148,6 +150,7 @@ int input_open(struct input **out, const char *path, bool follow)
 	}
 	if (input_new(out, f->name, read_file, close_file, f))
 		return -1;
+	(*out)->regular = fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode);
 	/* Stdin may be a file that somebody read a part of: it is never gone back in. */
 	if (!is_stdin && lseek(f->fd, 0, SEEK_CUR) == 0)
 		(*out)->fd = f->fd;

@@ -82,12 +82,6 @@ const char *blocks_error(struct archive *a);
 int input_gunzip(struct input **out, struct input *from);
 int input_unpack(struct input **out, struct input *from);
 
-/* --- documents_ahead.c --- */
-
-/* Lets a thread of its own read *IN from now on; where none can be had, *IN stays as it is. After a
-   failure *IN may be NULL. */
-int input_ahead(struct input **in);
-
 struct members; /* of a tar or zip archive */
 
 enum member_kind { MEMBER_FILE, MEMBER_FOLDER, MEMBER_LINK, MEMBER_SPECIAL };
@@ -100,6 +94,12 @@ int members_next(struct members *m, struct bytes *path, enum member_kind *kind);
 /* What the present member holds, under the name `ARCHIVE:MEMBER`; close it before the next one. */
 int members_input(struct members *m, struct input **out);
 const char *members_name(const struct members *m);
+
+/* --- documents_ahead.c --- */
+
+/* Lets a thread of its own read *IN from now on; where none can be had, *IN stays as it is. After a
+   failure *IN may be NULL. */
+int input_ahead(struct input **in);
 
 /* --- documents_walk.c: paths and what lies in folders, in order --- */
 
