@@ -24,7 +24,8 @@ void regex_scratch_free(struct regex_scratch *s); /* NULL is allowed */
 /*
  * The first match in TEXT (well-formed UTF-8) at or after FROM, as the source engine's find_iter would: 1 with
  * *BEGIN and *END, 0 when there is none, -1 with the error set (match limit, named).
- * Look-behind sees what is before FROM.
+ * Look-behind sees what is before FROM. Going through a text, both engines skip an empty match where the match before
+ * it ended: the caller then looks again from the next character.
  */
 int regex_find(const struct regex *r, struct regex_scratch *s, struct bytes text, size_t from,
 	       size_t *begin, size_t *end);
