@@ -34,6 +34,7 @@ void input_close(struct input *in)
 		return;
 	in->close(in->state);
 	buffer_free(&in->head);
+	free(in->error);
 	free(in->name);
 	free(in);
 }
@@ -63,6 +64,8 @@ int input_read(struct input *in, void *data, size_t n, size_t *got)
 		*got = take_head(in, data, n);
 		return 0;
 	}
+	if (in->failed)
+		return err_set(in->failed, "%s", in->error ? in->error : "out of memory");
 	if (in->at_end || n == 0)
 		return 0;
 	if (in->read(in->state, data, n, got))
@@ -72,14 +75,28 @@ int input_read(struct input *in, void *data, size_t n, size_t *got)
 	return 0;
 }
 
+/* The error waits until what came before it has been read. */
+static int keep_error(struct input *in)
+{
+	if (in->head.size == in->head_at)
+		return -1;
+	in->failed = err_last();
+	in->error = mem_copy(err_text(), strlen(err_text()));
+	return 0;
+}
+
 int input_peek(struct input *in, size_t n, struct bytes *out)
 {
-	while (in->head.size - in->head_at < n && !in->at_end) {
+	while (in->head.size - in->head_at < n && !in->at_end && !in->failed) {
 		size_t more = n - (in->head.size - in->head_at), got;
 
-		if (buffer_reserve(&in->head, more) ||
-		    in->read(in->state, in->head.data + in->head.size, more, &got))
+		if (buffer_reserve(&in->head, more))
 			return -1;
+		if (in->read(in->state, in->head.data + in->head.size, more, &got)) {
+			if (keep_error(in))
+				return -1;
+			break;
+		}
 		in->at_end = got == 0;
 		in->head.size += got;
 	}

@@ -27,9 +27,11 @@ struct input {
 	size_t head_at;
 	uint64_t offset; /* bytes that were read */
 	bool at_end;
-	bool regular;  /* a file: reading never waits for somebody */
-	bool unpacked; /* its name is that of the compressed input */
-	int fd;	       /* that can seek, or -1 */
+	enum err_code failed; /* met while looking: told when HEAD has been read */
+	char *error;	      /* owned */
+	bool regular;	      /* a file: reading never waits for somebody */
+	bool unpacked;	      /* its name is that of the compressed input */
+	int fd;		      /* that can seek, or -1 */
 };
 
 /* STATE is closed also when this fails. */
@@ -40,7 +42,7 @@ int input_open(struct input **out, const char *path, bool follow);
 void input_close(struct input *in); /* NULL is allowed */
 
 int input_read(struct input *in, void *data, size_t n, size_t *got);
-/* At least N bytes, fewer at the end, without reading them; valid until the next call. */
+/* At least N bytes, fewer before the end or an error, without reading them; valid until the next call. */
 int input_peek(struct input *in, size_t n, struct bytes *out);
 /* Back to OFFSET of an input that can seek, forgetting what was looked at. */
 int input_seek(struct input *in, uint64_t offset);

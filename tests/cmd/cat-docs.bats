@@ -346,6 +346,10 @@ docs()
 	try cat-docs -q -s line cut.gz
 	one_line_error 'ends too early'
 	[ "$(wc -l <"$out")" -gt 99000 ]
+	# Also where the input is no longer than what is looked at to tell what it is.
+	try cat-docs -q -s line "$BAD/cut.gz"
+	one_line_error 'cut.gz: byte' 'ends too early'
+	[ "$(wc -l <"$out")" = 3 ]
 	refuses cat-docs -q "$BAD/cut.zst"
 	one_line_error 'cut.zst' 'Truncated'
 	refuses cat-docs -q "$BAD/junk.zst"
