@@ -1,0 +1,42 @@
+/*
+ * formats/tokenizer_spm.h - SentencePiece's pieces, scores and types as a tokenizer
+ *
+ * Both a .model file and GGUF's `llama` and `t5` vocabularies hold them. They are mapped as transformers 5
+ * maps a ModelProto (build_tokenizer_from_spm_proto), with two differences, in which SentencePiece itself
+ * is followed: control pieces are no part of the model, so that no text makes them, and user-defined
+ * pieces are added tokens where nothing but the escape of spaces comes before them.
+ */
+#ifndef FORMATS_TOKENIZER_SPM_H
+#define FORMATS_TOKENIZER_SPM_H
+
+#include "lib/text/spec.h"
+
+enum spm_type {
+	SPM_NORMAL = 1,
+	SPM_UNKNOWN,
+	SPM_CONTROL,
+	SPM_USER_DEFINED,
+	SPM_UNUSED,
+	SPM_BYTE,
+};
+
+struct spm_piece {
+	struct bytes text; /* in the arena */
+	double score;
+	enum spm_type type;
+};
+
+struct spm_source {
+	const char *file; /* for messages */
+	const struct spm_piece *pieces;
+	size_t n;
+	enum model_kind_text kind; /* MODEL_BPE or MODEL_UNIGRAM */
+	bool byte_fallback, add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces;
+	struct bytes charsmap; /* in the arena; empty: none */
+};
+
+/* Fills all of *OUT but the roles and the flags beside them, which say nothing then. */
+int tokenizer_spm_build(struct tokenizer_spec *out, struct arena *arena,
+			const struct spm_source *source);
+
+#endif
