@@ -13,15 +13,21 @@
 struct text_decoder;
 
 /*
- * BYTE_LEVEL: pieces come as raw bytes already. RAW: bytes that are not UTF-8 go out as they are; else an incomplete
- * character is held until it is complete, and what can never be complete becomes U+FFFD, as in `tokenizers`
- * (one for each maximal invalid part). SPECS' bytes must outlive it.
+ * BYTE_LEVEL: pieces come as raw bytes already. RAW: bytes that are not UTF-8 go out as they are, at once; else an incomplete
+ * character is held until it is complete, and what can never be complete becomes U+FFFD, as in `tokenizers`: ByteLevel
+ * gives one for each maximal invalid part, ByteFallback one for each byte of a run of byte tokens that is not
+ * UTF-8 as a whole, so that such a run is held to its end. What must be seen whole is collected: the one token behind
+ * Fuse or ByteLevel, for a regular expression, ByteLevel, ByteFallback, BPEDecoder and CTC. No decoder: a space between
+ * any two tokens. SPECS' bytes must outlive it.
  */
 int text_decoder_new(struct text_decoder **out, const struct decoder_spec *specs, size_t n,
 		     bool byte_level, bool raw);
 void text_decoder_free(struct text_decoder *d); /* NULL is allowed */
 
-/* Appends to OUT what PIECE makes certain. ADDED: an added token, which the decoders treat as text. */
+/*
+ * Appends to OUT what PIECE makes certain. ADDED: an added token, which comes as its text: ByteLevel reads that as its
+ * alphabet where it can, as in `tokenizers`, and RAW leaves it alone.
+ */
 int text_decoder_add(struct text_decoder *d, struct bytes piece, bool added, struct buffer *out);
 /* Appends what was held back, and begins anew. */
 int text_decoder_end(struct text_decoder *d, struct buffer *out);
