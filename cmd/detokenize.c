@@ -1,0 +1,205 @@
+/* detokenize - turn a stream of token ids back into text */
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cmd/cmd.h"
+#include "formats/json.h"
+#include "formats/jsonl.h"
+#include "formats/token_stream.h"
+#include "formats/tokenizer_file.h"
+#include "lib/base/memory.h"
+#include "lib/base/number.h"
+#include "lib/base/utf8.h"
+#include "lib/base/base64.h"
+#include "lib/text/decode.h"
+#include "lib/text/tokenizer.h"
+
+static const char *tokenizer_path, *split_name;
+static bool raw, ids_input, skip_special;
+
+static const struct cmd_option options[] = {
+	CMD_PATH('t', "tokenizer", &tokenizer_path, "FILE", "the tokenizer, as for tokenize"),
+	CMD_TEXT(0, "split", &split_name, "NAME", "how a rank file splits text, as for tokenize"),
+	CMD_FLAG(0, "raw", &raw, "the bytes alone, documents one after the other"),
+	CMD_FLAG(0, "ids", &ids_input, "the input is text: the ids of a document a line"),
+	CMD_FLAG(0, "skip-special", &skip_special, "leave special tokens out"),
+	CMD_QUIET,
+	CMD_END,
+};
+
+static const struct cmd_spec spec = {
+	.name = "detokenize",
+	.operands = "[file]",
+	.summary = "turn a stream of token ids back into text",
+	.options = options,
+	.notes =
+		"Documents come out as JSON lines with a field `text`, or `text_base64` where the\n"
+		"bytes are not UTF-8.",
+	.max_operands = 1,
+};
+
+static struct tokenizer *tokenizer;
+static struct text_decoder *decoder;
+static struct buffer text, record;
+static uint64_t n_documents, n_tokens;
+
+static void open_tokenizer(struct tokenizer_spec *s, struct arena *arena)
+{
+	struct tokenizer_file_options o = { .split = SCANNER_NONE };
+
+	if (split_name && (o.split = scanner_by_name(split_name)) == SCANNER_NONE)
+		cmd_die("--split: '%s' is not a known pattern", split_name);
+	cmd_check(tokenizer_file_read(s, arena, tokenizer_path, &o));
+	cmd_check(tokenizer_new(&tokenizer, s));
+	cmd_check(text_decoder_new(&decoder, s->decoders, s->n_decoders,
+				   tokenizer_is_byte_level(tokenizer), true));
+}
+
+/* --- documents --- */
+
+static void add_token(uint32_t id)
+{
+	const struct added_spec *added = tokenizer_added(tokenizer, id);
+
+	n_tokens++;
+	if (added && added->special && skip_special)
+		return;
+	cmd_check(text_decoder_add(decoder, tokenizer_piece(tokenizer, id), added != NULL, &text));
+}
+
+static void put_json(void)
+{
+	struct bytes all = buffer_bytes(&text);
+	bool valid = utf8_valid_prefix(all.data, all.size) == all.size;
+
+	buffer_clear(&record);
+	buffer_put_u8(&record, '{');
+	if (valid) {
+		json_put_text_member(&record, "text", all);
+	} else {
+		json_put_key(&record, "text_base64");
+		buffer_put_u8(&record, '"');
+		base64_put(&record, all);
+		buffer_put_u8(&record, '"');
+	}
+	buffer_put_text(&record, "}\n");
+	cmd_check(buffer_check(&record));
+	cmd_print_bytes(buffer_bytes(&record));
+}
+
+/* Raw bytes need not wait for the end of the document. */
+static void pass_on(void)
+{
+	if (!raw || text.size == 0)
+		return;
+	cmd_print_bytes(buffer_bytes(&text));
+	buffer_clear(&text);
+}
+
+static void end_document(void)
+{
+	cmd_check(text_decoder_end(decoder, &text));
+	pass_on();
+	if (!raw)
+		put_json();
+	buffer_clear(&text);
+	n_documents++;
+}
+
+/* --- inputs --- */
+
+static void check_tokenizer(const struct token_reader *in)
+{
+	struct token_header ours = { .vocab = tokenizer_vocab_size(tokenizer),
+				     .bos = TOKEN_NONE,
+				     .eos = TOKEN_NONE,
+				     .pad = TOKEN_NONE };
+
+	if (!token_header_known(token_reader_header(in)))
+		return;
+	cmd_check(tokenizer_fingerprint(tokenizer, &ours.plain, &ours.whole));
+	cmd_check(token_header_match(token_reader_header(in), token_reader_name(in), &ours,
+				     tokenizer_path));
+}
+
+static void read_stream(const char *path)
+{
+	struct token_reader *in;
+	struct token_event e;
+
+	cmd_check(token_reader_open(&in, cmd_input(path)));
+	check_tokenizer(in);
+	while (cmd_check(token_reader_next(in, &e)) > 0) {
+		if (e.kind == TOKEN_EVENT_END)
+			end_document();
+		for (size_t i = 0; e.kind == TOKEN_EVENT_IDS && i < e.n; i++)
+			add_token(e.ids[i]);
+		pass_on();
+	}
+	token_reader_close(in);
+}
+
+static void read_ids_line(struct bytes line, const char *name, uint64_t number)
+{
+	char word[16];
+
+	for (size_t i = 0; i < line.size;) {
+		size_t n = 0;
+		uint64_t id;
+
+		while (i < line.size && strchr(" \t,", line.data[i]))
+			i++;
+		while (i + n < line.size && !strchr(" \t,", line.data[i + n]))
+			n++;
+		if (n == 0)
+			break;
+		if (n >= sizeof(word))
+			cmd_die("%s:%" PRIu64 ": not an id: " BYTES_FMT, name, number,
+				BYTES_ARG(((struct bytes){ line.data + i, n })));
+		memcpy(word, line.data + i, n);
+		word[n] = '\0';
+		if (number_u64(word, 0, tokenizer_vocab_size(tokenizer) - 1, &id) < 0)
+			cmd_die("%s:%" PRIu64 ": %s", name, number, err_text());
+		add_token((uint32_t)id);
+		i += n;
+	}
+}
+
+static void read_ids(const char *path)
+{
+	struct jsonl *in;
+	struct bytes line;
+
+	cmd_check(jsonl_open(&in, cmd_input(path), NULL));
+	while (cmd_check(jsonl_next(in, &line)) > 0) {
+		read_ids_line(line, path ? path : "-", jsonl_line(in));
+		end_document();
+	}
+	jsonl_close(in);
+}
+
+int main(int argc, char **argv)
+{
+	const char *path;
+	struct tokenizer_spec s;
+	struct arena *arena;
+
+	cmd_begin(&spec, &argc, &argv);
+	if (!tokenizer_path)
+		cmd_die("-t FILE is needed: the tokenizer");
+	path = argc ? argv[0] : "-";
+	cmd_check(arena_new(&arena));
+	open_tokenizer(&s, arena);
+	if (ids_input)
+		read_ids(path);
+	else
+		read_stream(path);
+	cmd_note("%" PRIu64 " documents, %" PRIu64 " tokens", n_documents, n_tokens);
+	text_decoder_free(decoder);
+	tokenizer_free(tokenizer);
+	arena_free(arena);
+	buffer_free(&text);
+	buffer_free(&record);
+	return cmd_end();
+}

@@ -1,0 +1,268 @@
+/*
+ * lib/text/encoder.c - runs a document through the parts of a tokenizer
+ */
+#include "lib/text/tokenizer_parts.h"
+
+#include <stdlib.h>
+
+#include "lib/base/err.h"
+#include "lib/base/memory.h"
+#include "lib/base/utf8.h"
+
+struct encoder {
+	const struct tokenizer *tokenizer;
+	struct model_scratch *model;
+	struct pretokenizer_scratch *pretokenizer;
+	struct text text, part, scratch;
+	struct pieces pieces;
+	struct model_tokens tokens;
+	/* Of the present document: */
+	const struct encode_options *options;
+	struct encoding *out;
+	struct model_sampling sampling; /* the position goes on from piece to piece */
+};
+
+int encoder_new(struct encoder **out, const struct tokenizer *t)
+{
+	struct encoder *e = mem_new(1, sizeof(*e));
+
+	*out = NULL;
+	if (!e)
+		return -1;
+	e->tokenizer = t;
+	if (model_scratch_new(&e->model, t->model) < 0 ||
+	    pretokenizer_scratch_new(&e->pretokenizer) < 0) {
+		encoder_free(e);
+		return -1;
+	}
+	*out = e;
+	return 0;
+}
+
+void encoder_free(struct encoder *e)
+{
+	if (!e)
+		return;
+	model_scratch_free(e->model);
+	pretokenizer_scratch_free(e->pretokenizer);
+	text_free(&e->text);
+	text_free(&e->part);
+	text_free(&e->scratch);
+	free(e->pieces.items);
+	free(e->tokens.items);
+	free(e);
+}
+
+void encoding_free(struct encoding *e)
+{
+	free(e->ids);
+	free(e->offsets);
+	*e = (struct encoding){ 0 };
+}
+
+int encoding_add(struct encoding *e, uint32_t id, const struct text_span *offsets)
+{
+	if (mem_grow(&e->ids, &e->capacity, e->n + 1, sizeof(*e->ids)) < 0)
+		return -1;
+	if (offsets) {
+		if (mem_grow(&e->offsets, &e->offsets_capacity, e->n + 1, sizeof(*e->offsets)) < 0)
+			return -1;
+		e->offsets[e->n] = *offsets;
+	}
+	e->ids[e->n++] = id;
+	return 0;
+}
+
+/* --- pieces --- */
+
+static int model_run(struct encoder *e, struct bytes piece)
+{
+	e->tokens.n = 0;
+	if (!e->options->sampling)
+		return text_model_encode(e->tokenizer->model, e->model, piece, &e->tokens);
+	e->sampling.position++;
+	return text_model_sample(e->tokenizer->model, e->model, piece, &e->sampling, &e->tokens);
+}
+
+/* Bytes FROM to TO of TEXT are one piece. */
+static int encode_piece(struct encoder *e, const struct text *text, size_t from, size_t to)
+{
+	if (model_run(e, (struct bytes){ text->data + from, to - from }) < 0)
+		return -1;
+	for (size_t i = 0; i < e->tokens.n; i++) {
+		const struct model_token *token = &e->tokens.items[i];
+		struct text_span span;
+
+		if (text->tracked)
+			span = text_original(text, from + token->from, from + token->to);
+		if (encoding_add(e->out, token->id, e->options->offsets ? &span : NULL) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Text without added tokens, normalized. FIRST: it begins the document. */
+static int encode_pieces(struct encoder *e, struct text *text, bool first)
+{
+	const struct tokenizer *t = e->tokenizer;
+
+	if (!t->pretokenizer)
+		return text->size ? encode_piece(e, text, 0, text->size) : 0;
+	if (pretokenizer_run(t->pretokenizer, e->pretokenizer, text, first, &e->pieces) < 0)
+		return -1;
+	for (size_t i = 0; i < e->pieces.n; i++)
+		if (encode_piece(e, text, e->pieces.items[i].from, e->pieces.items[i].to) < 0)
+			return -1;
+	return 0;
+}
+
+/* --- added tokens --- */
+
+static int refuse_special(const struct added_spec *token, size_t at)
+{
+	return err_set(ERR_FORMAT, "byte %zu: the special token " BYTES_FMT " in text", at,
+		       BYTES_ARG(token->text));
+}
+
+static int add_token(struct encoder *e, const struct added_spec *token, struct text_span span)
+{
+	if (token->special && e->options->special == SPECIAL_REFUSE)
+		return refuse_special(token, span.from);
+	return encoding_add(e->out, token->id, e->options->offsets ? &span : NULL);
+}
+
+/* Bytes FROM to TO of the normalized text, as a text of its own. */
+static int cut_text(struct encoder *e, size_t from, size_t to)
+{
+	if (text_set(&e->part, e->text.data + from, to - from, 0, e->text.tracked) < 0)
+		return -1;
+	if (e->text.tracked)
+		memcpy(e->part.spans, e->text.spans + from, (to - from) * sizeof(struct text_span));
+	return 0;
+}
+
+/* Whether byte FROM of the normalized text is the document's first; AT is where the text began there. */
+static bool starts_document(const struct text *text, size_t at, size_t from)
+{
+	return text->tracked && from < text->size ? text->spans[from].from == 0 : at + from == 0;
+}
+
+/* e->text is normalized; AT is where it began in the document. */
+static int encode_normalized(struct encoder *e, size_t at)
+{
+	const struct added_set *set = e->tokenizer->after;
+	bool no_special = e->options->special == SPECIAL_PLAIN;
+	struct bytes text = { e->text.data, e->text.size };
+	struct added_search search = { 0 };
+	struct added_match match;
+	size_t done = 0;
+
+	while (set && added_set_find(set, text, &search, no_special, &match)) {
+		struct text_span span = { 0, 0 };
+
+		if (done < match.from &&
+		    (cut_text(e, done, match.from) < 0 ||
+		     encode_pieces(e, &e->part, starts_document(&e->text, at, done)) < 0))
+			return -1;
+		if (e->text.tracked)
+			span = text_original(&e->text, match.from, match.to);
+		if (add_token(e, match.token, span) < 0)
+			return -1;
+		done = match.to;
+	}
+	if (done == 0)
+		return encode_pieces(e, &e->text, starts_document(&e->text, at, 0));
+	if (done == e->text.size)
+		return 0;
+	if (cut_text(e, done, e->text.size) < 0)
+		return -1;
+	return encode_pieces(e, &e->part, false);
+}
+
+/* Text of the document without bare added tokens. */
+static int encode_text(struct encoder *e, struct bytes document, size_t from, size_t to)
+{
+	const struct tokenizer *t = e->tokenizer;
+
+	if (text_set(&e->text, document.data + from, to - from, from,
+		     e->options->offsets || t->needs_spans) < 0)
+		return -1;
+	if (t->normalizer && normalizer_run(t->normalizer, &e->text, &e->scratch) < 0)
+		return -1;
+	return encode_normalized(e, from);
+}
+
+/* Well-formed UTF-8 from FROM to TO of the document. */
+static int encode_valid(struct encoder *e, struct bytes document, size_t from, size_t to)
+{
+	const struct added_set *set = e->tokenizer->bare;
+	bool no_special = e->options->special == SPECIAL_PLAIN;
+	struct bytes text = { document.data + from, to - from };
+	struct added_search search = { 0 };
+	struct added_match match;
+	size_t done = 0;
+
+	while (set && added_set_find(set, text, &search, no_special, &match)) {
+		struct text_span span = { (uint32_t)(from + match.from),
+					  (uint32_t)(from + match.to) };
+
+		if (done < match.from &&
+		    encode_text(e, document, from + done, from + match.from) < 0)
+			return -1;
+		if (add_token(e, match.token, span) < 0)
+			return -1;
+		done = match.to;
+	}
+	return done < text.size ? encode_text(e, document, from + done, to) : 0;
+}
+
+/* Bytes that are not UTF-8: the model has them byte by byte, or they are
+ * refused. */
+static int encode_invalid(struct encoder *e, struct bytes document, size_t from, size_t to)
+{
+	const struct tokenizer *t = e->tokenizer;
+
+	if (!t->byte_level && !t->spec->model.byte_fallback)
+		return err_set(ERR_FORMAT, "byte %zu: not UTF-8, and the tokenizer has no bytes",
+			       from);
+	if (text_set(&e->text, document.data + from, to - from, from, e->options->offsets) < 0)
+		return -1;
+	return encode_piece(e, &e->text, 0, e->text.size);
+}
+
+static size_t invalid_end(struct bytes d, size_t at)
+{
+	uint32_t c;
+
+	while (at < d.size && utf8_decode(d.data + at, d.size - at, &c) == 0)
+		at++;
+	return at;
+}
+
+int encoder_run(struct encoder *e, struct bytes document, const struct encode_options *options,
+		struct encoding *out)
+{
+	size_t at = 0;
+
+	out->n = 0;
+	e->options = options;
+	e->out = out;
+	if (options->sampling)
+		e->sampling = *options->sampling;
+	if (options->offsets && document.size > UINT32_MAX)
+		return err_set(ERR_LIMIT, "a document of %zu bytes is too long for offsets",
+			       document.size);
+	while (at < document.size) {
+		size_t valid = utf8_valid_prefix(document.data + at, document.size - at);
+		size_t to;
+
+		if (valid && encode_valid(e, document, at, at + valid) < 0)
+			return -1;
+		at += valid;
+		to = invalid_end(document, at);
+		if (to > at && encode_invalid(e, document, at, to) < 0)
+			return -1;
+		at = to;
+	}
+	return post_process(e->tokenizer, options, out);
+}

@@ -1,0 +1,33 @@
+/* lib/text/tokenizer_parts.h - what a compiled tokenizer holds; users include
+ * tokenizer.h */
+#ifndef LIB_TEXT_TOKENIZER_PARTS_H
+#define LIB_TEXT_TOKENIZER_PARTS_H
+
+#include "lib/text/added.h"
+#include "lib/text/normalize.h"
+#include "lib/text/pretokenize.h"
+#include "lib/text/tokenizer.h"
+
+struct tokenizer {
+	const struct tokenizer_spec *spec;
+	struct normalizer *normalizer;	   /* NULL: none */
+	struct pretokenizer *pretokenizer; /* NULL: none */
+	struct text_model *model;
+	bool byte_level;
+	bool needs_spans; /* a step asks where the document begins, and normalizers may cut there */
+	uint32_t vocab_size;
+	const struct added_spec **added; /* by id */
+	struct added_set *bare;		 /* not normalized; NULL: none */
+	struct added_set *after;	 /* normalized; NULL: none */
+	struct text *normalized;	 /* their texts */
+	size_t n_normalized;
+};
+
+/* Adds what the file's post-processor adds, and trims offsets as it does
+ * (post.c). */
+int post_process(const struct tokenizer *t, const struct encode_options *o, struct encoding *e);
+
+/* Room for one more token, then the token. */
+int encoding_add(struct encoding *e, uint32_t id, const struct text_span *offsets);
+
+#endif
