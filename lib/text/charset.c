@@ -181,7 +181,7 @@ int charset_fold(struct charset *s, enum regex_dialect dialect)
 	for (size_t i = 0; i < unicode_n_cases && !result; i++) {
 		const struct unicode_case *c = &unicode_cases[i];
 
-		if (c->dialects >> dialect & 1 && charset_has(s, c->from))
+		if (c->dialects >> dialect & 1 && charset_has(s, c->from) && !charset_has(s, c->to))
 			result = charset_add(&more, c->to, c->to);
 	}
 	if (!result)

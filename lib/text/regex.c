@@ -11,7 +11,7 @@
 
 #define STACK_FIRST   (32u << 10)
 #define STACK_MOST    (16u << 20) /* of the JIT; mapped as it is used */
-#define MATCH_LIMIT   50000000u	  /* steps of one match */
+#define MATCH_LIMIT   10000000u	  /* steps of one match */
 #define HEAP_LIMIT_KB (256u << 10)
 #define NEST_LIMIT    250u
 

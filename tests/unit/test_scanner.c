@@ -93,6 +93,59 @@ static void test_names(void)
 		   SCANNER_NONE, "the text alone is not enough");
 }
 
+static int hex_digit(char c)
+{
+	return c <= '9' ? c - '0' : c - 'A' + 10;
+}
+
+/* A quoted piece of the golden file at *P: its bytes appended to B, its end marked in ENDS. */
+static const char *read_piece(const char *p, struct buffer *text, struct buffer *ends)
+{
+	for (p++; *p != '"'; p++) {
+		if (*p != '\\') {
+			buffer_put_u8(text, (uint8_t)*p);
+			continue;
+		}
+		buffer_put_u8(text, (uint8_t)(hex_digit(p[2]) << 4 | hex_digit(p[3])));
+		p += 3;
+	}
+	buffer_put_u32(ends, (uint32_t)text->size);
+	return p + 1;
+}
+
+/* fixtures/golden/regex/pieces.txt: a scanner's name and its pieces a line, from tokenizers 0.23.3. */
+static void test_golden(void)
+{
+	size_t size, lines = 0;
+	char *data = tap_fixture("fixtures/golden/regex/pieces.txt", &size);
+	struct buffer text = { 0 }, want = { 0 }, got = { 0 };
+
+	for (const char *p = data, *line; p < data + size; p++, lines++) {
+		char name[16] = { 0 };
+		enum scanner s;
+
+		for (size_t i = 0; *p != ' ' && i < sizeof(name) - 1; p++)
+			name[i++] = *p;
+		buffer_clear(&text);
+		buffer_clear(&want);
+		buffer_clear(&got);
+		for (line = p; *p == ' ';)
+			p = read_piece(p + 1, &text, &want);
+		s = scanner_by_name(name);
+		for (size_t at = 0; s && at < text.size;) {
+			at = scanner_next(s, buffer_bytes(&text), at);
+			buffer_put_u32(&got, (uint32_t)at);
+		}
+		tap_is_bytes(buffer_bytes(&got), buffer_bytes(&want), "%s:%.*s", name,
+			     (int)(p - line), line);
+	}
+	tap_ok(lines > 90, "%zu lines", lines);
+	buffer_free(&text);
+	buffer_free(&want);
+	buffer_free(&got);
+	free(data);
+}
+
 static void put_random(struct buffer *b, const struct random_stream *r, uint64_t row,
 		       uint64_t element)
 {
@@ -232,6 +285,7 @@ int main(void)
 	tap_run(test_words);
 	tap_run(test_space);
 	tap_run(test_names);
+	tap_run(test_golden);
 	tap_run(test_random);
 	tap_run(test_A20_linear);
 	return tap_done();
