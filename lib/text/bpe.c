@@ -85,9 +85,18 @@ int bpe_encode_word(const struct text_model *m, struct bpe_scratch *s, struct by
 	return bpe_put_symbols(s, word, at, out);
 }
 
-static bool is_whole(const struct bpe *b, uint32_t place)
+/* The piece that WORD is, when that is what it becomes. WHOLE: any piece that is the word's text is. */
+static uint32_t find_whole(const struct text_model *m, struct bytes word, bool whole)
 {
-	return b->whole[place / 64] >> (place % 64) & 1;
+	const struct bpe *b = m->own;
+	uint32_t place;
+
+	if (!whole && !b->whole)
+		return TOKEN_NONE;
+	place = vocabulary_place(&m->vocabulary, word.data, word.size);
+	if (place == TOKEN_NONE || (!whole && !(b->whole[place / 64] >> (place % 64) & 1)))
+		return TOKEN_NONE;
+	return m->vocabulary.pieces[place].id;
 }
 
 /* Marks the pieces whose characters merge to the piece itself. */
@@ -95,6 +104,9 @@ static int mark_whole(const struct text_model *m, struct bpe *b, struct bpe_scra
 {
 	const struct vocabulary *v = &m->vocabulary;
 
+	b->whole = mem_new(v->n / 64 + 1, sizeof(*b->whole));
+	if (!b->whole)
+		return -1;
 	for (uint32_t i = 0; i < v->n; i++) {
 		struct bytes word = { v->pieces[i].data, v->pieces[i].size };
 
@@ -129,30 +141,28 @@ static int load(struct text_model *m)
 	m->own = b;
 	if (!b || scratch_make(&s, m) < 0)
 		goto out;
-	b->whole = mem_new(m->vocabulary.n / 64 + 1, sizeof(*b->whole));
-	if (!b->whole || bpe_symbols_init(b, m) < 0 || load_merges(m, b, s) < 0 ||
+	if (bpe_symbols_init(b, m) < 0 || load_merges(m, b, s) < 0 ||
 	    bpe_cuts_init(&b->cuts, m) < 0)
 		goto out;
-	result = (b->ignore_merges && !b->cuts.pairs) ? 0 : mark_whole(m, b, s);
+	/* Cut parts are short, and the cache has most of them: there it was measured not to be worth the time. */
+	result = b->ignore_merges || b->cuts.pairs ? 0 : mark_whole(m, b, s);
 out:
 	scratch_free(s);
 	return result;
 }
 
-/* WHOLE: any piece that is the word's text is its token. */
 static int encode_word(const struct text_model *m, struct bpe_scratch *s, struct bytes word,
 		       size_t at, bool whole, struct model_tokens *out)
 {
-	const struct bpe *b = m->own;
 	size_t start = out->n;
 	int known = bpe_cache_get(&s->cache, word, at, out);
-	uint32_t place;
+	uint32_t id;
 
 	if (known != 0)
 		return known < 0 ? -1 : 0;
-	place = vocabulary_place(&m->vocabulary, word.data, word.size);
-	if (place != TOKEN_NONE && (whole || is_whole(b, place))) {
-		if (model_tokens_put(out, m->vocabulary.pieces[place].id, at, at + word.size) < 0)
+	id = find_whole(m, word, whole);
+	if (id != TOKEN_NONE) {
+		if (model_tokens_put(out, id, at, at + word.size) < 0)
 			return -1;
 	} else if (bpe_encode_word(m, s, word, at, out) < 0) {
 		return -1;

@@ -109,6 +109,12 @@ uint32_t text_model_id(const struct text_model *m, struct bytes piece)
 	return vocabulary_find(&m->vocabulary, piece.data, piece.size);
 }
 
+const struct merge_spec *text_model_merges(const struct text_model *m, size_t *n)
+{
+	*n = m->spec.kind == MODEL_BPE ? m->spec.n_merges : 0;
+	return m->spec.merges;
+}
+
 uint32_t text_model_size(const struct text_model *m)
 {
 	return m->vocabulary.size;

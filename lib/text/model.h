@@ -53,6 +53,8 @@ int text_model_sample(const struct text_model *m, struct model_scratch *s, struc
 struct bytes text_model_piece(const struct text_model *m, uint32_t id);
 /* TOKEN_NONE when there is none. */
 uint32_t text_model_id(const struct text_model *m, struct bytes piece);
+/* BPE's merges by rank, those that rank files imply too; none for other models. Valid as long as M. */
+const struct merge_spec *text_model_merges(const struct text_model *m, size_t *n);
 uint32_t text_model_size(const struct text_model *m); /* the largest id + 1 */
 
 #endif

@@ -44,7 +44,7 @@ static void check_file(const char *name)
 
 static void test_peers(void)
 {
-	char name[16];
+	char name[24];
 
 	for (int i = 0; i <= 10; i++) {
 		snprintf(name, sizeof(name), "peer-%02d", i);
@@ -360,6 +360,33 @@ static void test_A26_bytes_are_kept(void)
 	text_model_free(m);
 }
 
+/* The merges that ranks imply: abc (5) comes from bc (4), since bc merges before ab (6). */
+static void test_merges_by_rank(void)
+{
+	struct small m;
+	const struct merge_spec *merges;
+	struct model_tokens out = { 0 };
+	size_t n;
+
+	small_begin(&m);
+	small_add(&m, "b", "c");
+	small_add(&m, "a", "bc");
+	small_add(&m, "a", "b");
+	m.spec.merge_by_rank = true;
+	small_end(&m, true);
+	merges = text_model_merges(m.model, &n);
+	if (tap_ok(n == 3, "%zu merges", n)) {
+		tap_is_u64(merges[0].result, 4, "the lowest rank first");
+		tap_is_u64(merges[1].left, 0, "abc: a");
+		tap_is_u64(merges[1].right, 4, "and bc");
+		tap_is_u64(merges[2].right, 1, "ab: a and b");
+	}
+	tap_is_u64(encode(&m, "ababc", &out), 2, "ab abc");
+	tap_is_u64(out.items[0].id, 6, "its first");
+	small_free(&m);
+	free(out.items);
+}
+
 /* --- dropout --- */
 
 /* How often each of the outcomes came, by their number of tokens and their second id. */
@@ -494,6 +521,7 @@ int main(void)
 	tap_run(test_A19_ignore_merges);
 	tap_run(test_A20_long_pieces);
 	tap_run(test_A26_bytes_are_kept);
+	tap_run(test_merges_by_rank);
 	tap_run(test_dropout);
 	tap_run(test_dropout_is_keyed);
 	tap_run(test_refused);
