@@ -11,8 +11,6 @@ static int varint(struct cursor *c, uint64_t *out, const char *what)
 	uint8_t byte = 0x80;
 
 	for (unsigned shift = 0; byte & 0x80; shift += 7) {
-		if (shift > 63)
-			return cursor_fail(c, "%s: a number of more than ten bytes", what);
 		if (cursor_u8(c, &byte, what) < 0)
 			return -1;
 		if (shift == 63 && byte > 1)

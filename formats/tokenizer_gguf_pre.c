@@ -29,6 +29,7 @@
 #define EXAONE_MOE   CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"
 #define JAIS2	     CONTRACTIONS "|" WORDS "|\\p{N}{1,3}|" SIGNS "|\\s*[\\r\\n]+|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|\\s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}"
 #define BLOOM	     " ?[^(\\s|.,!?…。，、।۔،)]+"
+#define ASIAN	     "[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥぀-ゟ゠-ヿ]+"
 #define CJK	     "[一-龥぀-ゟ゠-ヿ]+"
 #define DEEPSEEK3    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
 
@@ -66,13 +67,7 @@ static const struct way {
 	{ { TEKKEN }, { .ignore_merges = true, .add_bos = true }, " tekken " },
 	{ { O200K }, { 0 }, " gpt-4o llama4 kanana2 talkie minimax-m2 " },
 	{ { "\\d{1,3}(?=(?:\\d{3})*\\b)", O200K }, { 0 }, " tiny_aya cohere2moe " },
-	{ { "[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥぀-"
-	    "ゟ゠-"
-	    "ヿ]"
-	    "+",
-	    YOUTU },
-	  { .ignore_merges = true },
-	  " youtu " },
+	{ { ASIAN, YOUTU }, { .ignore_merges = true }, " youtu " },
 	{ { BAILING }, { 0 }, " bailingmoe bailingmoe2 llada-moe " },
 	{ { SEED_CODER }, { 0 }, " seed-coder " },
 	{ { EXAONE_MOE }, { 0 }, " exaone-moe " },
