@@ -13,13 +13,13 @@ static inline const uint8_t *word_or_signs(const uint8_t *p, const uint8_t *end,
 
 	*class = class_at(p, &length);
 	if (*class & IS_ALPHA)
-		return run(p + length, end, IS_ALPHA);
+		return run_of_letters(p + length, end, IS_ALPHA, 32);
 	if (*p == '\'' && (q = scanner_contraction(p, end, true)) > p)
 		return q;
 	if (*class & (IS_NUMBER | IS_NEWLINE))
 		return p;
 	if (class_or_end(p + length, end) & IS_ALPHA)
-		return run(p + length, end, IS_ALPHA);
+		return run_of_letters(p + length, end, IS_ALPHA, 32);
 	q = run(p + (*p == ' '), end, IS_ANY & ~(IS_SPACE | IS_ALPHA | IS_NUMBER));
 	if (q > p + (*p == ' '))
 		return newlines(q, end);

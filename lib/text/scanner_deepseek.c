@@ -55,11 +55,11 @@ const uint8_t *scanner_deepseek(const uint8_t *p, const uint8_t *end)
 	const uint8_t *q = p;
 
 	if (class & IS_WORD)
-		return run(p + length, end, IS_WORD);
+		return run_of_letters(p + length, end, IS_WORD, 32);
 	if (class & IS_SIGN && (q = after_sign(p, end)) > p)
 		return q;
 	if (!(class & (IS_SIGN | IS_NEWLINE)) && class_or_end(p + length, end) & IS_WORD)
-		return run(p + length, end, IS_WORD);
+		return run_of_letters(p + length, end, IS_WORD, 32);
 	if (class & IS_GAP)
 		return gap(p, end);
 	q = signs(p, end);

@@ -14,7 +14,7 @@ const uint8_t *scanner_gpt2(const uint8_t *p, const uint8_t *end)
 	q += *p == ' ';
 	class = class_or_end(q, end);
 	if (class & IS_ALPHA)
-		return run(q, end, IS_ALPHA);
+		return run_of_letters(q, end, IS_ALPHA, 32);
 	if (class & IS_NUMBER)
 		return run(q, end, IS_NUMBER);
 	if (class && !(class & IS_SPACE))

@@ -27,7 +27,7 @@ static inline const uint8_t *title_word(const uint8_t *p, const uint8_t *end,
 			last = q;
 	}
 	*upper_end = q;
-	return q < end && class & IS_LOWER ? run(q, end, IS_W) : last;
+	return q < end && class & IS_LOWER ? run_of_letters(q, end, IS_W, 0) : last;
 }
 
 /* Both alternatives that make words; P when neither matches. */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "lib/text/scanner.h"
 #include "lib/text/unicode_regex.h"
@@ -89,6 +90,44 @@ static inline const uint8_t *run(const uint8_t *p, const uint8_t *end, unsigned 
 		p += length;
 	}
 	return p;
+}
+
+#define EACH_BYTE 0x0101010101010101u
+
+/* The top bit of each byte of WORD, after FOLD is set in it, that is no ASCII letter of lower case. */
+static inline uint64_t not_lower(uint64_t word, uint64_t fold)
+{
+	uint64_t low = (word | fold) & EACH_BYTE * 127;
+	uint64_t from_a = low + EACH_BYTE * (128 - 'a'), after_z = low + EACH_BYTE * (127 - 'z');
+
+	return ~(from_a & ~after_z & ~word) & EACH_BYTE * 128;
+}
+
+/*
+ * run() for CLASSES that hold the ASCII letters (FOLD 32), or those of lower case (FOLD 0), and of ASCII nothing else:
+ * eight bytes at a time, since most words are short and a branch a byte is mispredicted once a word.
+ */
+static inline const uint8_t *run_of_letters(const uint8_t *p, const uint8_t *end, unsigned classes,
+					    unsigned fold)
+{
+	while (end - p >= 8) {
+		uint64_t word, others;
+
+		memcpy(&word, p, 8);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+		word = __builtin_bswap64(word);
+#endif
+		others = not_lower(word, EACH_BYTE * fold);
+		if (!others) {
+			p += 8;
+			continue;
+		}
+		p += __builtin_ctzll(others) / 8;
+		if (*p < 0x80)
+			return p;
+		break;
+	}
+	return run(p, end, classes);
 }
 
 static inline const uint8_t *newlines(const uint8_t *p, const uint8_t *end)
