@@ -350,6 +350,12 @@ docs()
 	try cat-docs -q -s line "$BAD/cut.gz"
 	one_line_error 'cut.gz: byte' 'ends too early'
 	[ "$(wc -l <"$out")" = 3 ]
+	for kind in bz2 lz4; do
+		{ cat "$GOOD/a.txt.$kind"; echo junk; } >"junk.$kind"
+		try cat-docs -q -s line "junk.$kind"
+		one_line_error "junk.$kind: byte" 'bytes after the end of the compressed data'
+		[ "$(wc -l <"$out")" = 3 ]
+	done
 	refuses cat-docs -q "$BAD/cut.zst"
 	one_line_error 'cut.zst' 'Truncated'
 	refuses cat-docs -q "$BAD/junk.zst"
