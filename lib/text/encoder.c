@@ -264,5 +264,5 @@ int encoder_run(struct encoder *e, struct bytes document, const struct encode_op
 			return -1;
 		at = to;
 	}
-	return post_process(e->tokenizer, options, out);
+	return post_process(e->tokenizer, options, document, out);
 }

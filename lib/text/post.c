@@ -70,21 +70,52 @@ static uint32_t trailing(const struct tokenizer *t, uint32_t id, struct bytes pi
 	return n;
 }
 
-/* A space that the pre-tokenizer itself put before the first word is not in the
- * document. */
-static void trim(const struct tokenizer *t, struct encoding *e, bool add_prefix_space)
+/* COUNT characters on from AT, but not past END. */
+static uint32_t step_on(struct bytes document, uint32_t at, uint32_t end, uint32_t count)
+{
+	while (count-- > 0 && at < end)
+		do
+			at++;
+		while (at < end && ((unsigned char)document.data[at] & 0xC0) == 0x80);
+	return at;
+}
+
+/* COUNT characters back from AT, but not past FROM; AT when the document has fewer before it. */
+static uint32_t step_back(struct bytes document, uint32_t from, uint32_t at, uint32_t count)
+{
+	uint32_t to = at;
+
+	for (; count > 0; count--) {
+		if (to == 0)
+			return at;
+		do
+			to--;
+		while (to > 0 && ((unsigned char)document.data[to] & 0xC0) == 0x80);
+	}
+	return to < from ? from : to;
+}
+
+/*
+ * The peer counts characters, of the token's own text, and takes as many from the offsets. A space that the pre-tokenizer
+ * itself put before the first word is not in the document.
+ */
+static void trim(const struct tokenizer *t, struct bytes document, struct encoding *e,
+		 bool add_prefix_space)
 {
 	for (size_t i = 0; i < e->n; i++) {
-		struct bytes piece = tokenizer_piece(t, e->ids[i]);
 		struct text_span *span = &e->offsets[i];
-		uint32_t before = leading(t, e->ids[i], piece);
-		uint32_t after = trailing(t, e->ids[i], piece);
+		struct bytes piece = tokenizer_piece(t, e->ids[i]);
+		uint32_t before, after;
 
+		/* An added token's text is what it matched, with the white space that it stripped. */
+		if (tokenizer_added(t, e->ids[i]))
+			piece = (struct bytes){ document.data + span->from, span->to - span->from };
+		before = leading(t, e->ids[i], piece);
+		after = trailing(t, e->ids[i], piece);
 		if (before == 1 && add_prefix_space && (i == 0 || span->from == 0))
 			before = 0;
-		span->from = span->to - span->from < before ? span->to : span->from + before;
-		if (after && span->to >= after)
-			span->to = span->to - after < span->from ? span->from : span->to - after;
+		span->from = step_on(document, span->from, span->to, before);
+		span->to = step_back(document, span->from, span->to, after);
 	}
 }
 
@@ -167,7 +198,8 @@ static int add_roles(const struct tokenizer *t, struct encoding *e, bool offsets
 	return replace(e, &a, result);
 }
 
-int post_process(const struct tokenizer *t, const struct encode_options *o, struct encoding *e)
+int post_process(const struct tokenizer *t, const struct encode_options *o, struct bytes document,
+		 struct encoding *e)
 {
 	const struct tokenizer_spec *s = t->spec;
 
@@ -177,7 +209,7 @@ int post_process(const struct tokenizer *t, const struct encode_options *o, stru
 
 		if (o->offsets && p->trim_offsets &&
 		    (p->kind == POST_BYTE_LEVEL || p->kind == POST_ROBERTA))
-			trim(t, e, p->add_prefix_space);
+			trim(t, document, e, p->add_prefix_space);
 		if (o->post_process && p->kind != POST_BYTE_LEVEL &&
 		    replace(e, &a, wrap(&a, p, e)) < 0)
 			return -1;

@@ -25,7 +25,8 @@ struct tokenizer {
 
 /* Adds what the file's post-processor adds, and trims offsets as it does
  * (post.c). */
-int post_process(const struct tokenizer *t, const struct encode_options *o, struct encoding *e);
+int post_process(const struct tokenizer *t, const struct encode_options *o, struct bytes document,
+		 struct encoding *e);
 
 /* Room for one more token, then the token. */
 int encoding_add(struct encoding *e, uint32_t id, const struct text_span *offsets);

@@ -4,7 +4,7 @@
  * Were a piece dropped, its places would be cut in the best way that is left; the loss is estimated from
  * its frequency in the best ways of all words, that frequency going to the pieces of the way that takes over. The
  * new sum of frequencies then counts it once for each piece of the vocabulary, where one would expect each piece of
- * that way: so do both peers, and it serves frequent pieces well (1.757 tokens a word against 1.780).
+ * that way: so do the peer, and it serves frequent pieces well (1.757 tokens a word against 1.780).
  */
 #include <math.h>
 #include <stdlib.h>

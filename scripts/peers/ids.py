@@ -1,6 +1,8 @@
 """The ids that `tokenizers` gives for documents, a document a line, as `tokenize --ids` prints them.
 
-usage: ids.py tokenizer.json DOCUMENTS.jsonl [offsets]     (tokenizers 0.23.3; offsets: as `tokenize --offsets`, in bytes)
+usage: ids.py tokenizer.json DOCUMENTS.jsonl [offsets|post]     (tokenizers 0.23.3)
+
+`offsets`: as `tokenize --offsets`, in bytes; `post`: as `tokenize --post-process --ids`.
 """
 import json
 import sys
@@ -32,8 +34,8 @@ def in_bytes(text, offsets):
 
 
 for batch in batches():
-    for text, e in zip(batch, tokenizer.encode_batch(batch, add_special_tokens=False)):
-        if len(sys.argv) > 3:
+    for text, e in zip(batch, tokenizer.encode_batch(batch, add_special_tokens='post' in sys.argv[3:])):
+        if 'offsets' in sys.argv[3:]:
             print(json.dumps({'ids': e.ids, 'offsets': in_bytes(text, e.offsets)}, separators=(',', ':')))
         else:
             print(' '.join(map(str, e.ids)))

@@ -19,6 +19,7 @@ source_of()
 
 	file=$(tokenizers "$1")
 	[ -e "$file" ] || file=$file.json
+	case $1 in added-*) file=$ROOT/fixtures/good/added/${1#added-}.json ;; esac
 	printf '%s' "$file"
 }
 
@@ -32,7 +33,17 @@ source_of()
 			print name ":" NR ": " $1 " and not " $2; bad = 1 } END { exit bad }' >&2 || return
 		n=$((n + 1))
 	done
-	[ "$n" -ge 20 ]
+	[ "$n" -ge 30 ]
+}
+
+@test 'what the post-processor adds' {
+	local golden name
+
+	for golden in "$ROOT"/fixtures/golden/ids/*.post; do
+		name=$(basename "$golden" .post)
+		works tokenize -q -t "$ROOT/fixtures/good/${name/-//}" --post-process --ids "$HARD"
+		diff "$golden" "$out" >&2 || return
+	done
 }
 
 @test 'the same bytes on any number of threads' {
