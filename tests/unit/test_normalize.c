@@ -313,6 +313,22 @@ static void test_unicode_versions(void)
 		"\xE0\xA4\x95"); /* Mc, Me */
 }
 
+/* A mark of the same class between the two keeps them apart. */
+static void test_blocked_marks(void)
+{
+	becomes("nfc", "a\xCC\x8D\xCC\x81", "a\xCC\x8D\xCC\x81");
+	becomes("nfc", "a\xCC\x96\xCC\x81", "\xC3\xA1\xCC\x96");
+}
+
+/* Conjuncts and joined pictographs are one cluster, too long to be looked up whole, so that the accent stays. */
+static void test_long_clusters(void)
+{
+	becomes("rules", "\xE0\xA4\x95\xCC\x81", "KA");
+	becomes("rules", "\xE0\xA4\x95\xE0\xA5\x8D\xE0\xA4\x95\xCC\x81",
+		"KA\xE0\xA5\x8DKA\xCC\x81");
+	becomes("rules", "\xC2\xA9\xE2\x80\x8D\xC2\xA9\xCC\x81", "(c)\xE2\x80\x8D(c)\xCC\x81");
+}
+
 /* --- hostile --- */
 
 static double seconds_for_marks(size_t count)
@@ -420,6 +436,8 @@ int main(void)
 	tap_run(test_A13_normalisation_silently_rewrites_text);
 	tap_run(test_A14_the_space_mark_in_the_input);
 	tap_run(test_unicode_versions);
+	tap_run(test_blocked_marks);
+	tap_run(test_long_clusters);
 	tap_run(test_a_million_marks);
 	tap_run(test_damaged_character_maps);
 	tap_run(test_bytes_that_are_not_utf8_do_no_harm);
