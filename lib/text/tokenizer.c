@@ -86,7 +86,8 @@ static int compile(struct tokenizer *t)
 	    pretokenizer_new(&t->pretokenizer, s->pretokenizers, s->n_pretokenizers) < 0)
 		return -1;
 	t->byte_level = t->pretokenizer && pretokenizer_is_byte_level(t->pretokenizer);
-	t->needs_spans = asks_for_start(s);
+	t->needs_spans =
+		asks_for_start(s) || (t->pretokenizer && pretokenizer_wants_spans(t->pretokenizer));
 	if (text_model_new(&t->model, &s->model, t->byte_level) < 0)
 		return -1;
 	t->vocab_size = text_model_size(t->model);

@@ -45,12 +45,12 @@ setup()
 }
 
 @test 'a cut stream, trailing bytes, damage (C07)' {
-	head -c $(($(wc -c <tokens) - 5)) tokens >cut
-	try detokenize -q -t tokenizer.json cut
-	one_line_error cut
-	{ cat tokens; printf x; } >more
-	try detokenize -q -t tokenizer.json more
-	one_line_error more
+	head -c $(($(wc -c <tokens) - 5)) tokens >cut.tok
+	try detokenize -q -t tokenizer.json cut.tok
+	one_line_error cut.tok
+	{ cat tokens; printf x; } >more.tok
+	try detokenize -q -t tokenizer.json more.tok
+	one_line_error more.tok
 	: >nothing
 	refuses detokenize -q -t tokenizer.json nothing
 }
