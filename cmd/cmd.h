@@ -117,6 +117,8 @@ void cmd_answer_no(void);
 
 /* `usage: NAME [options] OPERANDS` on stderr, exit 2. */
 _Noreturn void cmd_usage(void);
+/* `tool: MESSAGE` before it. */
+_Noreturn void cmd_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* When RESULT is negative: prints `tool: ` and the library's error, removes half-written files,
    exits 2. Returns RESULT. */

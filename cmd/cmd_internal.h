@@ -16,9 +16,6 @@ size_t cmd_count_options(const struct cmd_spec *spec);
 void cmd_print_help(const struct cmd_spec *spec);
 void cmd_print_completion(const struct cmd_spec *spec);
 
-/* `tool: MESSAGE`, then the usage line; exit 2. */
-_Noreturn void cmd_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 /* Removes half-written files and exits 2. */
 _Noreturn void cmd_fail(void);
 

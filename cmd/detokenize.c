@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 
 	cmd_begin(&spec, &argc, &argv);
 	if (!tokenizer_path)
-		cmd_die("-t FILE is needed: the tokenizer");
+		cmd_misuse("-t FILE is needed: the tokenizer");
 	path = argc ? argv[0] : "-";
 	cmd_check(arena_new(&arena));
 	open_tokenizer(&s, arena);

@@ -262,9 +262,9 @@ int main(int argc, char **argv)
 
 	cmd_begin(&spec, &argc, &argv);
 	if (!tokenizer_path)
-		cmd_die("-t FILE is needed: the tokenizer");
+		cmd_misuse("-t FILE is needed: the tokenizer");
 	if (offsets && (bos || eos))
-		cmd_die("--offsets is of the text alone: not with --bos or --eos");
+		cmd_misuse("--offsets is of the text alone: not with --bos or --eos");
 	cmd_check(arena_new(&arena));
 	open_tokenizer(&s, arena);
 	open_output(&s);
