@@ -50,6 +50,15 @@ static int code_point(struct translator *t, int letter, size_t from, uint32_t *o
 	return 0;
 }
 
+/*
+ * Oniguruma's \w and \p{Word} hold six superscripts and fractions (U+00B2 B3 B9 BC BD BE) that they lack between
+ * brackets, where they are [:word:].
+ */
+static struct bytes word_set(const struct translator *t, bool in_set, struct bytes elsewhere)
+{
+	return in_set && t->dialect == REGEX_ONIGURUMA ? bytes_of(":word") : elsewhere;
+}
+
 /* --- \p --- */
 
 /* Lower case, without `_`, `-` and spaces. */
@@ -80,7 +89,7 @@ static struct bytes without_kind(struct bytes name)
 	return name;
 }
 
-static int property(struct translator *t, size_t from, struct escape *out)
+static int property(struct translator *t, size_t from, bool in_set, struct escape *out)
 {
 	char name[NAME_MAX_BYTES];
 	struct bytes shown = { name, 1 };
@@ -102,6 +111,8 @@ static int property(struct translator *t, size_t from, struct escape *out)
 	/* `:` and `\` begin the names of other kinds of sets. */
 	if (shown.size == 0 || shown.data[0] == ':' || shown.data[0] == '\\')
 		return regex_refuse(t, ERR_UNSUPPORTED, from, "a property of this name");
+	if (bytes_are(shown, "word"))
+		shown = word_set(t, in_set, shown);
 	found = charset_add_named(&out->set, shown, t->dialect);
 	if (found < 0)
 		return -1;
@@ -117,9 +128,10 @@ static int property(struct translator *t, size_t from, struct escape *out)
 
 /* --- the rest --- */
 
-static int perl_set(struct translator *t, int letter, struct escape *out)
+static int perl_set(struct translator *t, int letter, bool in_set, struct escape *out)
 {
-	char name[2] = { '\\', (char)(letter | 32) };
+	char letters[2] = { '\\', (char)(letter | 32) };
+	struct bytes name = { letters, 2 };
 
 	out->kind = ESCAPE_SET;
 	out->negated_set = letter < 'a';
@@ -128,7 +140,9 @@ static int perl_set(struct translator *t, int letter, struct escape *out)
 				       charset_add(&out->set, 'a', 'f')
 			       ? -1
 			       : 0;
-	return charset_add_named(&out->set, (struct bytes){ name, 2 }, t->dialect) == 1 ? 0 : -1;
+	if ((letter | 32) == 'w')
+		name = word_set(t, in_set, name);
+	return charset_add_named(&out->set, name, t->dialect) == 1 ? 0 : -1;
 }
 
 static bool is_word_ascii(uint32_t c)
@@ -168,10 +182,10 @@ int regex_escape(struct translator *t, bool in_set, struct escape *out)
 	if (regex_character(t, &c))
 		return -1;
 	if (c < 128 && c && strchr("sSdDwWhH", (int)c))
-		return perl_set(t, (int)c, out);
+		return perl_set(t, (int)c, in_set, out);
 	if (c == 'p' || c == 'P') {
 		out->negated_set = c == 'P';
-		return property(t, from, out);
+		return property(t, from, in_set, out);
 	}
 	if (c == 'x' || c == 'u' || (c == 'U' && t->dialect == REGEX_FANCY))
 		return code_point(t, (int)c, from, &out->character);

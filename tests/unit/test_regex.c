@@ -213,8 +213,21 @@ static void test_A17_regex(void)
 		    "escaped, its own text");
 }
 
+/* tokenizers 0.23.3: U+00B2 is of \\w and \\p{Word}, but not between brackets. */
+static void test_word_in_brackets(void)
+{
+	tap_is_text(matches("\\w+|[^\\w\\s]+", REGEX_ONIGURUMA, "|\xc2\xb2"), "<|\xc2\xb2>",
+		    "[^\\w] has it");
+	tap_is_text(matches("[\\w]", REGEX_ONIGURUMA, "\xc2\xb2"), "", "[\\w] has not");
+	tap_is_text(matches("[\\p{Word}]", REGEX_ONIGURUMA, "\xc2\xb2"), "", "nor [\\p{Word}]");
+	tap_is_text(matches("\\w", REGEX_ONIGURUMA, "\xc2\xb2"), "<\xc2\xb2>", "\\w has it");
+	tap_is_text(matches("\\p{Word}", REGEX_ONIGURUMA, "\xc2\xb2"), "<\xc2\xb2>",
+		    "\\p{Word} too");
+}
+
 int main(void)
 {
+	tap_run(test_word_in_brackets);
 	tap_run(test_as_seen);
 	tap_run(test_refused);
 	tap_run(test_hostile);
