@@ -21,8 +21,10 @@
 static const char *tokenizer_path, *output_path = "-", *field = "text", *split_name;
 static bool raw, as_ids, offsets, bos, eos, post_process;
 static int special = SPECIAL_PLAIN;
+static int unknown;
 static uint64_t max_bytes = (uint64_t)1 << 30;
 
+static const char *const unknown_words[] = { "refuse", "drop", NULL };
 static const char *const special_words[] = { "parse", "plain", "refuse", NULL };
 
 static const struct cmd_option options[] = {
@@ -34,6 +36,8 @@ static const struct cmd_option options[] = {
 	CMD_TEXT(0, "field", &field, "NAME", "the field that holds the text (default text)"),
 	CMD_ENUM(0, "special", &special, special_words, "HOW",
 		 "special tokens in text: parse, plain (default) or refuse"),
+	CMD_ENUM(0, "unknown", &unknown, unknown_words, "HOW",
+		 "text with no piece and no unknown token: refuse (default) or drop"),
 	CMD_FLAG(0, "bos", &bos, "begin each document with the BOS token"),
 	CMD_FLAG(0, "eos", &eos, "end each document with the EOS token"),
 	CMD_FLAG(0, "post-process", &post_process,
@@ -61,7 +65,7 @@ static struct tokenizer *tokenizer;
 static struct outfile *output;
 static struct token_writer *stream; /* NULL: --ids or --offsets */
 static struct buffer line;
-static uint64_t n_documents, n_tokens, n_bytes;
+static uint64_t n_documents, n_tokens, n_bytes, n_dropped;
 
 /* --- the tokenizer --- */
 
@@ -75,6 +79,7 @@ static void open_tokenizer(struct tokenizer_spec *s, struct arena *arena)
 			cmd_die("--split: '%s' is not a known pattern", split_name);
 	}
 	cmd_check(tokenizer_file_read(s, arena, tokenizer_path, &o));
+	s->model.drop_unknown = unknown == 1;
 	cmd_check(tokenizer_new(&tokenizer, s));
 	if (bos && s->bos == TOKEN_NONE)
 		cmd_die("--bos: %s names no BOS token", tokenizer_path);
@@ -234,6 +239,7 @@ static void read_lines(const char *path, struct progress *p)
 		if (cmd_check(batch_add(b, record, jsonl_line(in))) > 0)
 			run_batch(b, p);
 	run_batch(b, p);
+	n_dropped += batch_dropped(b);
 	batch_free(b);
 	jsonl_close(in);
 }
@@ -249,6 +255,7 @@ static void read_raw(const char *path, struct progress *p)
 	cmd_check(batch_new(&b, tokenizer, cmd_team(), &o));
 	cmd_check(batch_add(b, (struct bytes){ text, size }, 1));
 	run_batch(b, p);
+	n_dropped += batch_dropped(b);
 	batch_free(b);
 	free(text);
 }
@@ -281,6 +288,9 @@ int main(int argc, char **argv)
 	if (stream)
 		cmd_check(token_writer_end(stream));
 	cmd_check(outfile_commit(output));
+	if (n_dropped)
+		cmd_warn("%" PRIu64 " %s that the tokenizer has no piece for were dropped",
+			 n_dropped, tokenizer_is_byte_level(tokenizer) ? "bytes" : "characters");
 	cmd_note("%" PRIu64 " documents, %" PRIu64 " bytes, %" PRIu64 " tokens", n_documents,
 		 n_bytes, n_tokens);
 	token_writer_free(stream);

@@ -213,6 +213,15 @@ uint64_t batch_document_bytes(const struct batch *b, size_t i)
 	return b->records[i].document_bytes;
 }
 
+uint64_t batch_dropped(const struct batch *b)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < b->n_workers; i++)
+		n += encoder_dropped(b->workers[i].encoder);
+	return n;
+}
+
 void batch_clear(struct batch *b)
 {
 	for (size_t i = 0; i < b->n; i++) {

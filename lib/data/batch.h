@@ -45,6 +45,9 @@ size_t batch_n(const struct batch *b);
 const struct encoding *batch_encoding(const struct batch *b, size_t i);
 uint64_t batch_document_bytes(const struct batch *b, size_t i);
 
+/* Characters that vanished in all batches so far (model_spec's drop_unknown). */
+uint64_t batch_dropped(const struct batch *b);
+
 void batch_clear(struct batch *b); /* for the next batch; memory is kept */
 
 #endif

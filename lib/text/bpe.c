@@ -154,6 +154,7 @@ out:
 static int encode_word(const struct text_model *m, struct bpe_scratch *s, struct bytes word,
 		       size_t at, bool whole, struct model_tokens *out)
 {
+	uint64_t dropped = s->dropped;
 	size_t start = out->n;
 	int known = bpe_cache_get(&s->cache, word, at, out);
 	uint32_t id;
@@ -167,7 +168,9 @@ static int encode_word(const struct text_model *m, struct bpe_scratch *s, struct
 	} else if (bpe_encode_word(m, s, word, at, out) < 0) {
 		return -1;
 	}
-	bpe_cache_put(&s->cache, word, at, out->items + start, out->n - start);
+	/* A word that lost something is counted each time. */
+	if (s->dropped == dropped)
+		bpe_cache_put(&s->cache, word, at, out->items + start, out->n - start);
 	return 0;
 }
 
@@ -201,6 +204,11 @@ static int encode(const struct text_model *m, void *own, struct bytes piece,
 	return encode_word(m, own, piece, 0, b->ignore_merges, out);
 }
 
+static uint64_t dropped_so_far(const void *own)
+{
+	return ((const struct bpe_scratch *)own)->dropped;
+}
+
 const struct model_parts model_bpe = {
 	.load = load,
 	.unload = unload,
@@ -208,4 +216,5 @@ const struct model_parts model_bpe = {
 	.scratch_free = scratch_free,
 	.encode = encode,
 	.sample = bpe_sample,
+	.dropped = dropped_so_far,
 };

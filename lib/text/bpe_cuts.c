@@ -88,7 +88,9 @@ static void mark_pieces(struct bpe_cuts *c, const struct vocabulary *v)
 
 int bpe_cuts_init(struct bpe_cuts *c, const struct text_model *m)
 {
-	if (m->byte_level || m->spec.continuing_prefix.size || m->spec.end_of_word_suffix.size)
+	/* Where a character vanishes, what stood on its two sides may merge. */
+	if (m->spec.drop_unknown || m->byte_level || m->spec.continuing_prefix.size ||
+	    m->spec.end_of_word_suffix.size)
 		return 0;
 	c->pairs = mem_new((size_t)1 << (PAIR_BITS - 6), sizeof(*c->pairs));
 	c->plain = c->pairs ? mem_new(CODE_POINTS / 64 + 1, sizeof(*c->plain)) : NULL;

@@ -141,7 +141,8 @@ struct bpe_scratch {
 	size_t heap_capacity;
 	uint64_t *skipped; /* dropout */
 	size_t skipped_capacity;
-	char *joined; /* room for prefix, a character and suffix */
+	char *joined;	  /* room for prefix, a character and suffix */
+	uint64_t dropped; /* characters, bytes of byte-level models */
 };
 
 /* The symbols that WORD begins with, into S (bpe_symbols.c). */

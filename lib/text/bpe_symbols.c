@@ -158,6 +158,10 @@ static int add_missing(const struct text_model *m, struct bpe_scratch *s, struct
 		if (added != 0)
 			return added < 0 ? -1 : 0;
 	}
+	if (m->spec.unk == TOKEN_NONE && m->spec.drop_unknown && !m->spec.has_unk_text) {
+		s->dropped++;
+		return 0;
+	}
 	if (m->spec.unk == TOKEN_NONE)
 		return refuse(m, c);
 	if (u->waits && !m->spec.fuse_unk && flush(s, u) < 0)

@@ -53,6 +53,11 @@ void encoder_free(struct encoder *e)
 	free(e);
 }
 
+uint64_t encoder_dropped(const struct encoder *e)
+{
+	return model_scratch_dropped(e->model);
+}
+
 void encoding_free(struct encoding *e)
 {
 	free(e->ids);

@@ -119,3 +119,8 @@ uint32_t text_model_size(const struct text_model *m)
 {
 	return m->vocabulary.size;
 }
+
+uint64_t model_scratch_dropped(const struct model_scratch *s)
+{
+	return s->model->parts->dropped ? s->model->parts->dropped(s->own) : 0;
+}

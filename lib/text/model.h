@@ -31,6 +31,8 @@ void text_model_free(struct text_model *m); /* NULL is allowed */
 
 int model_scratch_new(struct model_scratch **out, const struct text_model *m);
 void model_scratch_free(struct model_scratch *s); /* NULL is allowed */
+/* Characters (bytes, of byte-level models) that vanished so far: model_spec's drop_unknown. */
+uint64_t model_scratch_dropped(const struct model_scratch *s);
 
 /*
  * Appends the tokens of PIECE (not empty). Time is at most n log n in its length, and no recursion goes by it. 0, or

@@ -39,6 +39,8 @@ struct model_parts {
 	/* As text_model_sample; NULL: encode. */
 	int (*sample)(const struct text_model *m, void *own, struct bytes piece,
 		      const struct model_sampling *how, struct model_tokens *out);
+	/* As model_scratch_dropped; NULL: none. */
+	uint64_t (*dropped)(const void *own);
 };
 
 extern const struct model_parts model_bpe, model_unigram, model_wordpiece, model_wordlevel;

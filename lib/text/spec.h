@@ -162,6 +162,11 @@ struct model_spec {
 	struct bytes end_of_word_suffix; /* bpe; empty: none */
 	double dropout;			 /* bpe; 0: none */
 	bool fuse_unk, byte_fallback, ignore_merges;
+	/*
+	 * bpe: what no piece, byte or unknown token stands for vanishes, as in `tokenizers`, and is counted. No file says so;
+	 * the user does. Otherwise it is an error.
+	 */
+	bool drop_unknown;
 	/* bpe, instead of merges: two neighbours merge when joined they are a piece, the lowest id first (rank files). */
 	bool merge_by_rank;
 	uint32_t max_word_chars; /* wordpiece: max_input_chars_per_word, 100 */

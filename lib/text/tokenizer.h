@@ -52,6 +52,8 @@ void encoding_free(struct encoding *e); /* what it holds */
 struct encoder; /* one a thread: the scratch of every part */
 int encoder_new(struct encoder **out, const struct tokenizer *t);
 void encoder_free(struct encoder *e); /* NULL is allowed */
+/* As model_scratch_dropped. */
+uint64_t encoder_dropped(const struct encoder *e);
 
 /*
  * Encodes one document into OUT, emptied first. Bytes that are not UTF-8: kept by byte-level tokenizers (each
