@@ -99,7 +99,7 @@ source_of()
 @test 'text that the tokenizer has no piece for: refused with its place, or dropped and counted' {
 	printf '{"text":"a"}\n{"text":"\xe4\xb8\xad\xe6\x96\x87"}\n' >docs
 	refuses tokenize -q -t "$(tokenizers old-merges)" --ids docs
-	one_line_error 'docs:2' 'no piece'
+	one_line_error 'docs:1' 'no piece'
 	try tokenize -q -t "$(tokenizers old-merges)" --ids --unknown drop docs
 	[ "$status" = 0 ]
 	has "$err" 'characters that the tokenizer has no piece for were dropped'
