@@ -13,6 +13,7 @@
 #include "formats/tokenizer_json.h"
 #include "formats/tokenizer_lines.h"
 #include "lib/base/err.h"
+#include "lib/base/memory.h"
 #include "tests/corrupt.h"
 #include "tests/tap.h"
 
@@ -299,6 +300,24 @@ static void test_A26_bytes_that_are_no_tokenizer(void)
 		  "c: ", "A26: no gzip file after all");
 }
 
+/* Every cut of a gzip file, and bytes behind it, are seen. */
+static void test_damaged_gzip(void)
+{
+	size_t n;
+	char *good = tap_fixture(GOOD "bpe_simple_vocab.txt.gz", &n);
+	char *more = mem_new(n + 1, 1);
+	int taken = 0;
+
+	for (size_t i = 3; i < n; i++)
+		taken += read_as(tap_file("cut.gz", good, i), SCANNER_NONE) == 0;
+	tap_is_i64(taken, 0, "no cut of the file is taken");
+	memcpy(more, good, n);
+	tap_fails(read_as(tap_file("more.gz", more, n + 1), SCANNER_NONE), ERR_FORMAT,
+		  "damaged gzip", "a byte behind the end");
+	free(good);
+	free(more);
+}
+
 /* --- damaged files --- */
 
 enum kind {
@@ -388,6 +407,7 @@ int main(void)
 	tap_run(test_scores_become_merges);
 	tap_run(test_refused_models);
 	tap_run(test_A26_bytes_that_are_no_tokenizer);
+	tap_run(test_damaged_gzip);
 	tap_run(test_damaged);
 	arena_free(arena);
 	return tap_done();
