@@ -44,6 +44,15 @@ setup()
 	one_line_error tokens bert.json
 }
 
+@test 'a tokenizer is the same whatever file it comes from' {
+	local name good=$ROOT/fixtures/good/tokenizers
+
+	for name in smollm.gguf qwen2.gguf bert.gguf old-bare bpe_simple_vocab.txt.gz; do
+		works tokenize -q -t "$good/$name" -o s "$ROOT/fixtures/good/text/hard.jsonl"
+		works detokenize -q -t "$good/$name.want.json" s || return
+	done
+}
+
 @test 'a cut stream, trailing bytes, damage (C07)' {
 	head -c $(($(wc -c <tokens) - 5)) tokens >cut.tok
 	try detokenize -q -t tokenizer.json cut.tok
