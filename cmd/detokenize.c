@@ -13,6 +13,7 @@
 #include "lib/base/utf8.h"
 #include "lib/base/base64.h"
 #include "lib/text/decode.h"
+#include "lib/text/joiner.h"
 #include "lib/text/tokenizer.h"
 
 static const char *tokenizer_path, *split_name;
@@ -41,6 +42,7 @@ static const struct cmd_spec spec = {
 
 static struct tokenizer *tokenizer;
 static struct text_decoder *decoder;
+static struct joiner *joiner; /* where the decoder only joins bytes; else NULL */
 static struct buffer text, record;
 static uint64_t n_documents, n_tokens;
 
@@ -54,6 +56,8 @@ static void open_tokenizer(struct tokenizer_spec *s, struct arena *arena)
 	cmd_check(tokenizer_new(&tokenizer, s));
 	cmd_check(text_decoder_new(&decoder, s->decoders, s->n_decoders,
 				   tokenizer_is_byte_level(tokenizer), true));
+	if (text_decoder_is_exact(decoder) && !skip_special)
+		cmd_check(joiner_new(&joiner, tokenizer));
 }
 
 /* --- documents --- */
@@ -66,6 +70,17 @@ static void add_token(uint32_t id)
 	if (added && added->special && skip_special)
 		return;
 	cmd_check(text_decoder_add(decoder, tokenizer_piece(tokenizer, id), added != NULL, &text));
+}
+
+static void add_tokens(const uint32_t *ids, size_t n)
+{
+	if (joiner) {
+		n_tokens += n;
+		cmd_check(joiner_put(joiner, ids, n, &text));
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		add_token(ids[i]);
 }
 
 static void put_json(void)
@@ -133,8 +148,8 @@ static void read_stream(const char *path)
 	while (cmd_check(token_reader_next(in, &e)) > 0) {
 		if (e.kind == TOKEN_EVENT_END)
 			end_document();
-		for (size_t i = 0; e.kind == TOKEN_EVENT_IDS && i < e.n; i++)
-			add_token(e.ids[i]);
+		if (e.kind == TOKEN_EVENT_IDS)
+			add_tokens(e.ids, e.n);
 		pass_on();
 	}
 	token_reader_close(in);
@@ -196,6 +211,7 @@ int main(int argc, char **argv)
 	else
 		read_stream(path);
 	cmd_note("%" PRIu64 " documents, %" PRIu64 " tokens", n_documents, n_tokens);
+	joiner_free(joiner);
 	text_decoder_free(decoder);
 	tokenizer_free(tokenizer);
 	arena_free(arena);
