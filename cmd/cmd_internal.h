@@ -9,9 +9,6 @@ const struct cmd_spec *cmd_current(void);
 
 /* Parses the options and moves ARGC, ARGV to the operands. */
 void cmd_parse(const struct cmd_spec *spec, int *argc, char ***argv);
-/* Sets one option from its text, or ends the tool. */
-void cmd_set_option(const struct cmd_option *option, const char *text);
-size_t cmd_count_options(const struct cmd_spec *spec);
 
 void cmd_print_help(const struct cmd_spec *spec);
 void cmd_print_completion(const struct cmd_spec *spec);

@@ -10,7 +10,7 @@
 /* Values above any letter, for getopt_long to return. */
 enum { OPTION_HELP = 0x1000, OPTION_VERSION, OPTION_COMPLETE, OPTION_FIRST };
 
-size_t cmd_count_options(const struct cmd_spec *spec)
+static size_t count_options(const struct cmd_spec *spec)
 {
 	size_t n = 0;
 
@@ -87,7 +87,7 @@ static int set_number(const struct cmd_option *o, const char *text)
 	}
 }
 
-void cmd_set_option(const struct cmd_option *o, const char *text)
+static void set_option(const struct cmd_option *o, const char *text)
 {
 	switch (o->kind) {
 	case CMD_KIND_FLAG: *(bool *)o->value = true; return;
@@ -108,7 +108,7 @@ void cmd_set_option(const struct cmd_option *o, const char *text)
 /* getopt's two tables, made of ours. */
 static void getopt_tables(const struct cmd_spec *spec, struct option *longs, char *shorts)
 {
-	size_t n = cmd_count_options(spec);
+	size_t n = count_options(spec);
 
 	*shorts++ = ':'; /* tell a missing argument from an unknown option */
 	for (size_t i = 0; i < n; i++) {
@@ -176,7 +176,7 @@ static const struct cmd_option *option_of(const struct cmd_spec *spec, int got)
 
 void cmd_parse(const struct cmd_spec *spec, int *argc, char ***argv)
 {
-	size_t n = cmd_count_options(spec);
+	size_t n = count_options(spec);
 	struct option *longs = need(mem_new(n + 4, sizeof(*longs)));
 	char *shorts = need(mem_new(n + 1, 2));
 	const struct cmd_option *o;
@@ -190,7 +190,7 @@ void cmd_parse(const struct cmd_spec *spec, int *argc, char ***argv)
 		o = option_of(spec, got);
 		if (!o)
 			refuse(spec, got, *argv);
-		cmd_set_option(o, optarg);
+		set_option(o, optarg);
 	}
 	*argc -= optind;
 	*argv += optind;
