@@ -14,11 +14,7 @@
 
 #include "lib/base/team.h"
 #include "lib/text/spec.h"
-
-struct train_word {
-	struct bytes text; /* well-formed UTF-8, distinct, not empty */
-	uint64_t count;	   /* 1 or more */
-};
+#include "lib/text/train_word.h"
 
 struct train_unigram_options {
 	uint32_t vocab_size;	 /* pieces in all, with the unknown one */
