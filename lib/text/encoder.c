@@ -109,11 +109,11 @@ static int encode_piece(struct encoder *e, const struct text *text, size_t from,
 /* Text without added tokens, normalized. FIRST: it begins the document. */
 static int encode_pieces(struct encoder *e, struct text *text, bool first)
 {
-	const struct tokenizer *t = e->tokenizer;
+	const struct pretokenizer *p = e->tokenizer->words->pretokenizer;
 
-	if (!t->pretokenizer)
+	if (!p)
 		return text->size ? encode_piece(e, text, 0, text->size) : 0;
-	if (pretokenizer_run(t->pretokenizer, e->pretokenizer, text, first, &e->pieces) < 0)
+	if (pretokenizer_run(p, e->pretokenizer, text, first, &e->pieces) < 0)
 		return -1;
 	for (size_t i = 0; i < e->pieces.n; i++)
 		if (encode_piece(e, text, e->pieces.items[i].from, e->pieces.items[i].to) < 0)
@@ -187,12 +187,12 @@ static int encode_normalized(struct encoder *e, size_t at)
 /* Text of the document without bare added tokens. */
 static int encode_text(struct encoder *e, struct bytes document, size_t from, size_t to)
 {
-	const struct tokenizer *t = e->tokenizer;
+	const struct words *w = e->tokenizer->words;
 
 	if (text_set(&e->text, document.data + from, to - from, from,
-		     e->options->offsets || t->needs_spans) < 0)
+		     e->options->offsets || w->needs_spans) < 0)
 		return -1;
-	if (t->normalizer && normalizer_run(t->normalizer, &e->text, &e->scratch) < 0)
+	if (w->normalizer && normalizer_run(w->normalizer, &e->text, &e->scratch) < 0)
 		return -1;
 	return encode_normalized(e, from);
 }
@@ -227,21 +227,12 @@ static int encode_invalid(struct encoder *e, struct bytes document, size_t from,
 {
 	const struct tokenizer *t = e->tokenizer;
 
-	if (!t->byte_level && !t->spec->model.byte_fallback)
+	if (!t->words->byte_level && !t->spec->model.byte_fallback)
 		return err_set(ERR_FORMAT, "byte %zu: not UTF-8, and the tokenizer has no bytes",
 			       from);
 	if (text_set(&e->text, document.data + from, to - from, from, e->options->offsets) < 0)
 		return -1;
 	return encode_piece(e, &e->text, 0, e->text.size);
-}
-
-static size_t invalid_end(struct bytes d, size_t at)
-{
-	uint32_t c;
-
-	while (at < d.size && utf8_decode(d.data + at, d.size - at, &c) == 0)
-		at++;
-	return at;
 }
 
 int encoder_run(struct encoder *e, struct bytes document, const struct encode_options *options,
@@ -264,7 +255,7 @@ int encoder_run(struct encoder *e, struct bytes document, const struct encode_op
 		if (valid && encode_valid(e, document, at, at + valid) < 0)
 			return -1;
 		at += valid;
-		to = invalid_end(document, at);
+		to = words_invalid_end(document, at);
 		if (to > at && encode_invalid(e, document, at, to) < 0)
 			return -1;
 		at = to;

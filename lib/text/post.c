@@ -25,7 +25,7 @@ static bool is_blank(uint32_t c)
  * raw: only the space counts. */
 static uint32_t leading(const struct tokenizer *t, uint32_t id, struct bytes piece)
 {
-	bool raw = t->byte_level && !tokenizer_added(t, id);
+	bool raw = t->words->byte_level && !tokenizer_added(t, id);
 	uint32_t n = 0, c;
 	size_t at = 0, length;
 
@@ -47,7 +47,7 @@ static uint32_t leading(const struct tokenizer *t, uint32_t id, struct bytes pie
 
 static uint32_t trailing(const struct tokenizer *t, uint32_t id, struct bytes piece)
 {
-	bool raw = t->byte_level && !tokenizer_added(t, id);
+	bool raw = t->words->byte_level && !tokenizer_added(t, id);
 	uint32_t n = 0, c;
 
 	while (piece.size) {

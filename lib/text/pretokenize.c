@@ -171,6 +171,13 @@ bool pretokenizer_is_byte_level(const struct pretokenizer *p)
 	return p->byte_level;
 }
 
+enum scanner pretokenizer_scanner(const struct pretokenizer *p)
+{
+	if (p->n_steps != 1 || p->steps[0].kind != STEP_SCANNER)
+		return SCANNER_NONE;
+	return p->steps[0].scanner;
+}
+
 bool pretokenizer_wants_spans(const struct pretokenizer *p)
 {
 	bool cut = false;

@@ -4,6 +4,7 @@
 #ifndef LIB_TEXT_PRETOKENIZE_H
 #define LIB_TEXT_PRETOKENIZE_H
 
+#include "lib/text/scanner.h"
 #include "lib/text/spec.h"
 #include "lib/text/text.h"
 
@@ -27,6 +28,8 @@ struct pieces {
 int pretokenizer_new(struct pretokenizer **out, const struct pretokenizer_spec *specs, size_t n);
 void pretokenizer_free(struct pretokenizer *p); /* NULL is allowed */
 bool pretokenizer_is_byte_level(const struct pretokenizer *p);
+/* The scanner that does all the cutting, nothing else being done to the text; else SCANNER_NONE. */
+enum scanner pretokenizer_scanner(const struct pretokenizer *p);
 /*
  * Whether the text must be tracked for the pieces to be right: Metaspace with PREPEND_FIRST after a step that cuts
  * asks which pieces come from the document's first byte.

@@ -38,7 +38,7 @@ static int normalize_entry(struct tokenizer *t, const struct added_spec *token, 
 
 	t->n_normalized++;
 	if (result == 0)
-		result = normalizer_run(t->normalizer, text, &scratch);
+		result = normalizer_run(t->words->normalizer, text, &scratch);
 	text_free(&scratch);
 	*out = (struct bytes){ text->data, text->size };
 	return result;
@@ -55,7 +55,7 @@ static int make_set(struct tokenizer *t, bool normalized, struct added_set **out
 		if (s->added[i].normalized != normalized)
 			continue;
 		entries[n] = (struct added_entry){ s->added[i].text, &s->added[i] };
-		if (normalized && t->normalizer)
+		if (normalized && t->words->normalizer)
 			result = normalize_entry(t, &s->added[i], &entries[n].text);
 		n++;
 	}
@@ -65,30 +65,12 @@ static int make_set(struct tokenizer *t, bool normalized, struct added_set **out
 	return result;
 }
 
-/* Metaspace's `first` is about the original text, whose start a normalizer may have removed. */
-static bool asks_for_start(const struct tokenizer_spec *s)
-{
-	for (size_t i = 0; i < s->n_pretokenizers; i++)
-		if (s->pretokenizers[i].kind == PRETOKENIZER_METASPACE &&
-		    s->pretokenizers[i].metaspace.scheme == PREPEND_FIRST)
-			return s->n_normalizers > 0;
-	return false;
-}
-
 static int compile(struct tokenizer *t)
 {
 	const struct tokenizer_spec *s = t->spec;
 
-	if (s->n_normalizers &&
-	    normalizer_new(&t->normalizer, s->normalizers, s->n_normalizers) < 0)
-		return -1;
-	if (s->n_pretokenizers &&
-	    pretokenizer_new(&t->pretokenizer, s->pretokenizers, s->n_pretokenizers) < 0)
-		return -1;
-	t->byte_level = t->pretokenizer && pretokenizer_is_byte_level(t->pretokenizer);
-	t->needs_spans =
-		asks_for_start(s) || (t->pretokenizer && pretokenizer_wants_spans(t->pretokenizer));
-	if (text_model_new(&t->model, &s->model, t->byte_level) < 0)
+	if (words_new(&t->words, s) < 0 ||
+	    text_model_new(&t->model, &s->model, t->words->byte_level) < 0)
 		return -1;
 	t->vocab_size = text_model_size(t->model);
 	t->normalized = mem_new(s->n_added, sizeof(*t->normalized));
@@ -117,8 +99,7 @@ void tokenizer_free(struct tokenizer *t)
 {
 	if (!t)
 		return;
-	normalizer_free(t->normalizer);
-	pretokenizer_free(t->pretokenizer);
+	words_free(t->words);
 	text_model_free(t->model);
 	added_set_free(t->bare);
 	added_set_free(t->after);
@@ -141,7 +122,7 @@ uint32_t tokenizer_vocab_size(const struct tokenizer *t)
 
 bool tokenizer_is_byte_level(const struct tokenizer *t)
 {
-	return t->byte_level;
+	return t->words->byte_level;
 }
 
 const struct added_spec *tokenizer_added(const struct tokenizer *t, uint32_t id)

@@ -4,17 +4,13 @@
 #define LIB_TEXT_TOKENIZER_PARTS_H
 
 #include "lib/text/added.h"
-#include "lib/text/normalize.h"
-#include "lib/text/pretokenize.h"
 #include "lib/text/tokenizer.h"
+#include "lib/text/words_parts.h"
 
 struct tokenizer {
 	const struct tokenizer_spec *spec;
-	struct normalizer *normalizer;	   /* NULL: none */
-	struct pretokenizer *pretokenizer; /* NULL: none */
+	struct words *words; /* what comes before the model */
 	struct text_model *model;
-	bool byte_level;
-	bool needs_spans; /* a step asks where the document begins, and normalizers may cut there */
 	uint32_t vocab_size;
 	const struct added_spec **added; /* by id */
 	struct added_set *bare;		 /* not normalized; NULL: none */
