@@ -79,9 +79,12 @@ int bpe_encode_word(const struct text_model *m, struct bpe_scratch *s, struct by
 		    struct model_tokens *out)
 {
 	const struct bpe *b = m->own;
+	uint64_t dropped = s->dropped;
 
 	if (bpe_symbols(m, s, word) < 0 || bpe_merge(&b->merges, s) < 0)
 		return -1;
+	if (s->dropped != dropped && m->byte_level)
+		return bpe_put_lossy(b, s, word, at, out);
 	return bpe_put_symbols(s, word, at, out);
 }
 

@@ -158,6 +158,9 @@ int bpe_encode_word(const struct text_model *m, struct bpe_scratch *s, struct by
 		    struct model_tokens *out);
 int bpe_put_symbols(const struct bpe_scratch *s, struct bytes word, size_t at,
 		    struct model_tokens *out);
+/* The same for a byte-level word that lost bytes (bpe_lost.c). */
+int bpe_put_lossy(const struct bpe *b, const struct bpe_scratch *s, struct bytes word, size_t at,
+		  struct model_tokens *out);
 
 /* bpe_ranks.c: the merges of merge_by_rank, into B and the model's spec; symbols are there. */
 int bpe_ranks_load(struct bpe *b, struct text_model *m, struct bpe_scratch *s);
