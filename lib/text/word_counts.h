@@ -5,9 +5,13 @@
  * memory is sorted and spilled to a temporary file without a name, and reading merges tables and files. Words come back in the
  * order of their bytes, each once, with 64-bit counts: the result depends on what was added only, not on the
  * memory, the threads or the order.
+ *
+ * Memory in all: what the options say, or twice the longest word where that is more.
  */
 #ifndef LIB_TEXT_WORD_COUNTS_H
 #define LIB_TEXT_WORD_COUNTS_H
+
+#include <stdint.h>
 
 #include "lib/base/bytes.h"
 
@@ -25,7 +29,8 @@ struct word_counts_options {
 int word_counts_new(struct word_counts **out, const struct word_counts_options *o);
 void word_counts_free(struct word_counts *w); /* NULL is allowed */
 
-/* Adds COUNT (1 or more) occurrences of WORD (not empty). One thread a part. A sum past 64 bits is ERR_LIMIT. */
+/* Adds COUNT (1 or more) occurrences of WORD (not empty). One thread a part. All occurrences together past 64 bits
+ are ERR_LIMIT, here or where reading begins. */
 int word_counts_add(struct word_counts *w, int part, struct bytes word, uint64_t count);
 
 /* After the last word was added: begins to read (again). No more can be added. */
@@ -33,8 +38,8 @@ int word_counts_begin(struct word_counts *w);
 /* 1 and the next word, valid until the next call; 0 after the last; -1 with the error set. */
 int word_counts_next(struct word_counts *w, struct bytes *word, uint64_t *count);
 
-/* After word_counts_begin and until the first next: distinct words are not known before they are read; occurrences are. */
+/* After word_counts_begin: of all words together, and bytes that were written to temporary files. */
 uint64_t word_counts_occurrences(const struct word_counts *w);
-uint64_t word_counts_spilled(const struct word_counts *w); /* bytes written to temporary files */
+uint64_t word_counts_spilled(const struct word_counts *w);
 
 #endif
