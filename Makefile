@@ -151,6 +151,8 @@ $(BUILD)/bin/%: $(BUILD)/cmd/%.o $(CMD_OBJ) $(BUILD)/libcore.a
 # --- tests -----------------------------------------------------------------------------------
 TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 SHIM     := $(BUILD)/tests/shim/faults.so
+# Programs that the comparisons with peers run.
+PEER     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/peer/*.c))
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_OBJ) $(CMD_OBJ) $(BUILD)/libcore.a
 	$(call say,LD,$@)
@@ -158,12 +160,15 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_OBJ) $(CMD_OBJ) $(BUILD)/l
 $(BUILD)/tests/kernel/%: $(BUILD)/tests/kernel/%.o $(TEST_OBJ) $(BUILD)/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(TEAM) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+$(BUILD)/tests/peer/%: $(BUILD)/tests/peer/%.o $(TEST_OBJ) $(BUILD)/libcore.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(TEAM) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 $(SHIM): tests/shim/faults.c
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(STD) $(WARN) -D_GNU_SOURCE -fPIC -shared -O1 -o $@ $< -ldl
 
-tests: all $(UNIT) $(SHIM)
+tests: all $(UNIT) $(PEER) $(SHIM)
 
 check: tests
 	@scripts/run-tests fast $(BUILD)

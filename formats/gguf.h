@@ -135,6 +135,9 @@ void gguf_put_value(struct gguf_writer *w, const struct gguf_value *v);
 /* Only name, dtype, n_dims, shape (slowest first) and n_bytes of T are looked at, and copied. */
 void gguf_put_tensor(struct gguf_writer *w, const struct tensor_info *t);
 
+/* Appends to B a whole file of the keys declared so far, without tensors: what a reader will find in them. */
+int gguf_writer_preview(struct gguf_writer *w, struct buffer *b);
+
 /* 0, or -1 with the error set. F stays the caller's, and must outlive the writer. */
 int gguf_writer_begin(struct gguf_writer *w, struct outfile *f);
 /* Bytes of the present tensor; padding follows by itself after its last. More than N_BYTES is an error. */

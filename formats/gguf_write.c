@@ -345,15 +345,32 @@ static void pass_empty(struct gguf_writer *w)
 		w->at++;
 }
 
+static void put_first(struct buffer *b, uint64_t n_tensors, uint64_t n_keys)
+{
+	buffer_put_text(b, "GGUF");
+	buffer_put_u32(b, GGUF_VERSION);
+	buffer_put_u64(b, n_tensors);
+	buffer_put_u64(b, n_keys);
+}
+
+int gguf_writer_preview(struct gguf_writer *w, struct buffer *b)
+{
+	if (w->failed)
+		return err_set(w->failed, "%s", w->failed_text);
+	if (buffer_check(&w->keys))
+		return -1;
+	put_first(b, 0, w->n_keys);
+	buffer_put(b, w->keys.data, w->keys.size);
+	buffer_put_zeros(b, w->alignment);
+	return buffer_check(b);
+}
+
 static int write_first(struct gguf_writer *w)
 {
 	struct buffer b = { 0 };
 	int result;
 
-	buffer_put_text(&b, "GGUF");
-	buffer_put_u32(&b, GGUF_VERSION);
-	buffer_put_u64(&b, w->n_tensors);
-	buffer_put_u64(&b, w->n_keys);
+	put_first(&b, w->n_tensors, w->n_keys);
 	result = buffer_check(&b);
 	if (result == 0)
 		result = outfile_write(w->file, b.data, b.size);

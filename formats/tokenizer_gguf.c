@@ -9,6 +9,7 @@
 
 #include "formats/tokenizer_file.h"
 #include "formats/tokenizer_gguf_parts.h"
+#include "formats/tokenizer_gguf_plan.h"
 #include "formats/tokenizer_json.h"
 #include "lib/base/err.h"
 
@@ -96,6 +97,8 @@ static int read_types(struct gguf_vocab *v)
 				       "%s: key " KEY "token_type: item %zu: unknown type %" PRId64,
 				       v->file, i, type);
 		v->pieces[i].type = (enum spm_type)type;
+		if (type == SPM_UNUSED && gguf_is_gap(v->pieces[i].text, i))
+			v->pieces[i].type = SPM_GAP;
 	}
 	v->has_types = true;
 	return 0;
@@ -253,5 +256,7 @@ int tokenizer_gguf_read(struct tokenizer_spec *out, struct arena *arena, const s
 	if ((got > 0 ? tokenizer_json_parse(out, arena, json, v.file)
 		     : read_ggml(out, &v, &roles)) < 0)
 		return -1;
-	return read_roles(out, &v, &roles) < 0 ? -1 : read_template(out, &v);
+	return read_roles(out, &v, &roles) < 0 || read_template(out, &v) < 0
+		       ? -1
+		       : gguf_stamp_read(out, arena, g);
 }

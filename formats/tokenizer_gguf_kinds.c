@@ -3,13 +3,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "formats/tokenizer_gguf_marks.h"
 #include "formats/tokenizer_gguf_parts.h"
 #include "formats/tokenizer_gguf_pre.h"
 #include "formats/tokenizer_wordpiece.h"
 #include "lib/base/err.h"
 
-#define KEY  "tokenizer.ggml."
-#define MARK "\xE2\x96\x81" /* U+2581 */
+#define KEY "tokenizer.ggml."
 
 /* --- gpt2 --- */
 
@@ -49,7 +49,8 @@ static int gpt2_model(struct tokenizer_spec *out, const struct gguf_vocab *v)
 	if (tokenizer_pieces_new(&p, v->arena, v->file) < 0)
 		return -1;
 	for (size_t i = 0; i < v->n; i++)
-		if (tokenizer_pieces_add(&p, v->pieces[i].text, i, 0) < 0)
+		if (v->pieces[i].type != SPM_GAP &&
+		    tokenizer_pieces_add(&p, v->pieces[i].text, i, 0) < 0)
 			goto out;
 	/* llama.cpp keeps the first of two equal merges. */
 	if (add_merges(&p, v) == 0)
@@ -88,26 +89,6 @@ int gguf_vocab_gpt2(struct tokenizer_spec *out, struct gguf_vocab *v, struct ggu
 }
 
 /* --- llama and t5 --- */
-
-/* User-defined pieces stand there as text: their spaces are what the model sees escaped. */
-static int escape_spaces(struct gguf_vocab *v, struct spm_piece *piece)
-{
-	struct buffer b = { 0 };
-
-	if (!piece->text.size || !memchr(piece->text.data, ' ', piece->text.size))
-		return 0;
-	for (size_t i = 0; i < piece->text.size; i++)
-		if (piece->text.data[i] == ' ')
-			buffer_put_text(&b, MARK);
-		else
-			buffer_put(&b, piece->text.data + i, 1);
-	if (!buffer_check(&b))
-		piece->text = tokenizer_copy(v->arena, buffer_bytes(&b));
-	else
-		piece->text.data = NULL;
-	buffer_free(&b);
-	return piece->text.data ? 0 : -1;
-}
 
 static int read_charsmap(const struct gguf_vocab *v, struct bytes *out)
 {
@@ -173,7 +154,8 @@ int gguf_vocab_spm(struct tokenizer_spec *out, struct gguf_vocab *v, struct gguf
 	    gguf_get_bool(v->g, KEY "remove_extra_whitespaces", &s.remove_extra_whitespaces) < 0)
 		return -1;
 	for (size_t i = 0; i < v->n; i++)
-		if (v->pieces[i].type == SPM_USER_DEFINED && escape_spaces(v, &v->pieces[i]) < 0)
+		if (v->pieces[i].type == SPM_USER_DEFINED &&
+		    gguf_escape_spaces(v->arena, &v->pieces[i].text) < 0)
 			return -1;
 	roles->bos = kind == MODEL_BPE ? 1 : TOKEN_NONE;
 	roles->eos = kind == MODEL_BPE ? 2 : 1;
@@ -181,31 +163,14 @@ int gguf_vocab_spm(struct tokenizer_spec *out, struct gguf_vocab *v, struct gguf
 	roles->unk = kind == MODEL_BPE ? 0 : 2;
 	roles->add_bos = kind == MODEL_BPE;
 	roles->add_eos = kind == MODEL_UNIGRAM;
-	return name_unknown(v) < 0 ? -1 : tokenizer_spm_build(out, v->arena, &s);
+	if (name_unknown(v) < 0 || tokenizer_spm_build(out, v->arena, &s) < 0)
+		return -1;
+	if (out->model.unk != TOKEN_NONE)
+		roles->unk = out->model.unk;
+	return 0;
 }
 
 /* --- bert --- */
-
-/* Words are marked there, and what continues one is not: the other way round than in vocab.txt. */
-static int unmark(struct gguf_vocab *v, struct spm_piece *piece)
-{
-	struct bytes t = piece->text;
-	struct buffer b = { 0 };
-
-	if (piece->type == SPM_CONTROL || piece->type == SPM_UNKNOWN ||
-	    (t.size > 1 && bytes_start_with(t, "[") && bytes_end_with(t, "]")))
-		return 0;
-	if (bytes_start_with(t, MARK)) {
-		piece->text = (struct bytes){ t.data + 3, t.size - 3 };
-		return 0;
-	}
-	buffer_put_text(&b, "##");
-	buffer_put(&b, t.data, t.size);
-	piece->text =
-		buffer_check(&b) ? (struct bytes){ 0 } : tokenizer_copy(v->arena, buffer_bytes(&b));
-	buffer_free(&b);
-	return piece->text.data ? 0 : -1;
-}
 
 static int bert_pieces(struct tokenizer_spec *out, struct gguf_vocab *v)
 {
@@ -215,8 +180,9 @@ static int bert_pieces(struct tokenizer_spec *out, struct gguf_vocab *v)
 	if (tokenizer_pieces_new(&p, v->arena, v->file) < 0)
 		return -1;
 	for (size_t i = 0; i < v->n; i++)
-		if (unmark(v, &v->pieces[i]) < 0 ||
-		    tokenizer_pieces_add(&p, v->pieces[i].text, i, 0) < 0)
+		if (v->pieces[i].type != SPM_GAP &&
+		    (gguf_unmark(v->arena, v->pieces[i].type, &v->pieces[i].text) < 0 ||
+		     tokenizer_pieces_add(&p, v->pieces[i].text, i, 0) < 0))
 			goto out;
 	result = tokenizer_pieces_finish(&p, &out->model, false);
 out:

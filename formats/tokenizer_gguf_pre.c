@@ -3,6 +3,7 @@
 #include "formats/tokenizer_gguf_pre.h"
 
 #include "lib/base/err.h"
+#include "lib/text/scanner.h"
 
 /* clang-format off */
 
@@ -43,20 +44,20 @@
 static const struct way {
 	const char *steps[STEPS_MAX + 1];
 	struct gguf_pre flags;
-	const char *names; /* with spaces around each */
+	const char *names; /* with spaces around each; the first one is written */
 } ways[] = {
 	{ { GPT2 },
 	  { 0 },
 	  " gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert "
 	  "exaone4 "
 	  "mpt olmo jais trillion granite-docling " },
-	{ { GPT2 }, { .add_sep = true }, " jina-v1-en jina-v2-code roberta-bpe " },
+	{ { GPT2 }, { .add_sep = true }, " roberta-bpe jina-v1-en jina-v2-code " },
 	{ { DIGITS, GPT2 },
 	  { 0 },
-	  " starcoder refact command-r smollm codeshell exaone minerva-7b mellum2 " },
+	  " smollm starcoder refact command-r codeshell exaone minerva-7b mellum2 " },
 	{ { LLAMA3 },
 	  { .ignore_merges = true, .add_bos = true },
-	  " llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano " },
+	  " llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano " },
 	{ { LLAMA3 }, { 0 }, " dbrx smaug-bpe glm4 chatglm-bpe " },
 	{ { QWEN2 },
 	  { 0 },
@@ -73,7 +74,7 @@ static const struct way {
 	{ { EXAONE_MOE }, { 0 }, " exaone-moe " },
 	{ { JAIS2 }, { 0 }, " jais-2 " },
 	{ { "[^\\n]+|[\\n]+", QWEN2 }, { 0 }, " laguna " },
-	{ { BLOOM }, { 0 }, " poro-chat bloom gpt3-finnish " },
+	{ { BLOOM }, { 0 }, " bloom poro-chat gpt3-finnish " },
 	{ { BLOOM, DIGITS }, { 0 }, " viking " },
 	{ { "\\p{N}{1,3}", CJK, DEEPSEEK3 }, { 0 }, " deepseek-v3 hunyuan-dense joyai-llm hy_v4 " },
 	{ { "[\r\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", "[一-龥ࠀ-一가-퟿]+", DIGITS },
@@ -156,4 +157,64 @@ int gguf_pre_find(const struct pretokenizer_spec **out, size_t *n, struct gguf_p
 	if (list[*n - 1].kind != PRETOKENIZER_BYTE_LEVEL)
 		list[(*n)++] = byte_level(false);
 	return 0;
+}
+
+/* --- from the pre-tokenizers to a name --- */
+
+/* Whether A cuts as the step TEXT does. */
+static bool is_step(const struct pretokenizer_spec *a, const char *text)
+{
+	enum scanner scanner;
+
+	if (strcmp(text, DIGITS) == 0)
+		return a->kind == PRETOKENIZER_DIGITS && a->digits.individual;
+	if (a->kind != PRETOKENIZER_SPLIT || !a->split.pattern.is_regex)
+		return false;
+	/* Those that scanners know leave nothing between matches. */
+	scanner = scanner_find(a->split.pattern.text, a->split.pattern.dialect);
+	if (a->split.invert ? a->split.behavior != SPLIT_REMOVED || scanner == SCANNER_NONE
+			    : a->split.behavior != SPLIT_ISOLATED)
+		return false;
+	if (strcmp(text, GPT2) == 0)
+		return scanner == SCANNER_GPT2;
+	if (scanner != SCANNER_NONE)
+		return scanner == scanner_find(bytes_of(text), REGEX_ONIGURUMA);
+	return a->split.pattern.dialect == REGEX_ONIGURUMA &&
+	       bytes_are(a->split.pattern.text, text);
+}
+
+/* Whether the pre-tokenizers of S, which end in a ByteLevel, are the steps of WAY. */
+static bool is_way(const struct tokenizer_spec *s, const struct way *way)
+{
+	size_t n = s->n_pretokenizers - 1, i = 0;
+
+	for (; i < n; i++)
+		if (!way->steps[i] || !is_step(&s->pretokenizers[i], way->steps[i]))
+			return false;
+	if (s->pretokenizers[n].byte_level.use_regex)
+		return way->steps[i] && strcmp(way->steps[i], GPT2) == 0 && !way->steps[i + 1];
+	return !way->steps[i];
+}
+
+struct bytes gguf_pre_name(const struct tokenizer_spec *s, bool ignore_merges,
+			   struct gguf_pre *flags)
+{
+	const struct way *found = NULL;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (!ways[i].flags.add_sep && is_way(s, &ways[i]) &&
+		    (!found || (ways[i].flags.ignore_merges == ignore_merges &&
+				found->flags.ignore_merges != ignore_merges)))
+			found = &ways[i];
+	if (!found)
+		return (struct bytes){ 0 };
+	*flags = found->flags;
+	return (struct bytes){ found->names + 1, strcspn(found->names + 1, " ") };
+}
+
+bool gguf_pre_is(const struct tokenizer_spec *s, struct bytes name)
+{
+	const struct way *way = find(name);
+
+	return way && is_way(s, way);
 }

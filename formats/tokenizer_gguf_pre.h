@@ -18,4 +18,14 @@ struct gguf_pre {
 int gguf_pre_find(const struct pretokenizer_spec **out, size_t *n, struct gguf_pre *flags,
 		  struct arena *arena, struct bytes name, const char *file);
 
+/*
+ * The name that means the pre-tokenizers of S, which end in a ByteLevel: of several one that implies IGNORE_MERGES, if there is one. Empty
+ * where no name means them. A pattern in another dialect than tokenizer.json's is the same when its scanner is.
+ */
+struct bytes gguf_pre_name(const struct tokenizer_spec *s, bool ignore_merges,
+			   struct gguf_pre *flags);
+
+/* Whether NAME means the pre-tokenizers of S. */
+bool gguf_pre_is(const struct tokenizer_spec *s, struct bytes name);
+
 #endif

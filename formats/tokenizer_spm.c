@@ -81,6 +81,8 @@ static int check_piece(const struct spm_source *s, size_t i)
 {
 	const struct spm_piece *piece = &s->pieces[i];
 
+	if (piece->type == SPM_GAP)
+		return 0;
 	if (!piece->text.size)
 		return err_set(ERR_FORMAT, "%s: piece %zu is empty", s->file, i);
 	if (piece->type < SPM_NORMAL || piece->type > SPM_BYTE)
@@ -94,7 +96,7 @@ static int check_piece(const struct spm_source *s, size_t i)
 /* Unigram's search knows neither control pieces nor unused ones; BPE's vocabulary may keep the latter. */
 static bool in_model(const struct spm_source *s, enum spm_type type)
 {
-	return type != SPM_CONTROL && (type != SPM_UNUSED || s->kind == MODEL_BPE);
+	return type != SPM_CONTROL && type != SPM_GAP && (type != SPM_UNUSED || s->kind == MODEL_BPE);
 }
 
 static int add_pieces(struct tokenizer_pieces *p, const struct spm_source *s, struct model_spec *m)

@@ -18,6 +18,7 @@ enum spm_type {
 	SPM_USER_DEFINED,
 	SPM_UNUSED,
 	SPM_BYTE,
+	SPM_GAP, /* not in any file: an id that no piece has */
 };
 
 struct spm_piece {

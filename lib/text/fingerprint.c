@@ -239,6 +239,10 @@ int tokenizer_fingerprint(const struct tokenizer *t, struct hash128 *plain, stru
 		result = buffer_check(&b);
 	if (result == 0)
 		result = hash_memory(NULL, b.data, b.size, whole);
+	if (result == 0 && s->stated_plain)
+		*plain = *s->stated_plain;
+	if (result == 0 && s->stated_whole)
+		*whole = *s->stated_whole;
 	buffer_free(&b);
 	return result;
 }

@@ -14,6 +14,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/bytes.h"
+#include "lib/base/hash.h"
 
 #define TOKEN_NONE UINT32_MAX /* no such token */
 
@@ -272,6 +273,11 @@ struct tokenizer_spec {
 	bool add_bos,
 		add_eos; /* GGUF, SentencePiece; a template post-processor says it by itself */
 	struct bytes chat_template; /* empty: none */
+	/*
+	 * The fingerprints that the file states and that are still of what it holds (GGUF); NULL: they are worked out. Who
+	 * changes a spec that was read clears both.
+	 */
+	const struct hash128 *stated_plain, *stated_whole;
 };
 
 #endif
