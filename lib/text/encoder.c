@@ -3,6 +3,7 @@
  */
 #include "lib/text/tokenizer_parts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "lib/base/err.h"
@@ -17,9 +18,11 @@ struct encoder {
 	struct pieces pieces;
 	struct model_tokens tokens;
 	/* Of the present document: */
+	const struct words *words;
 	const struct encode_options *options;
 	struct encoding *out;
 	struct model_sampling sampling; /* the position goes on from piece to piece */
+	bool lost_place; /* a piece failed, and where it stands in the document was not tracked */
 };
 
 int encoder_new(struct encoder **out, const struct tokenizer *t)
@@ -89,11 +92,40 @@ static int model_run(struct encoder *e, struct bytes piece)
 	return text_model_sample(e->tokenizer->model, e->model, piece, &e->sampling, &e->tokens);
 }
 
+/*
+ * The model cannot stand for the piece at FROM to TO of TEXT: puts before the error where it stands in the document, to the
+ * character where one fails by itself.
+ */
+static int tell_place(struct encoder *e, const struct text *text, size_t from, size_t to)
+{
+	struct bytes piece = { text->data + from, to - from };
+	size_t at = 0, n;
+	uint32_t c;
+
+	if (!text->tracked) {
+		e->lost_place = true;
+		return -1;
+	}
+	for (; at < piece.size; at += n) {
+		n = utf8_decode(piece.data + at, piece.size - at, &c);
+		n = n && !e->words->byte_level ? n : 1;
+		if (model_run(e, (struct bytes){ piece.data + at, n }) < 0)
+			break;
+	}
+	if (at == piece.size) {
+		at = 0;
+		n = piece.size;
+		if (model_run(e, piece) == 0)
+			return err_set(ERR_FORMAT, "a piece fails once and not again");
+	}
+	return err_prefix("byte %" PRIu32, text_original(text, from + at, from + at + n).from);
+}
+
 /* Bytes FROM to TO of TEXT are one piece. */
 static int encode_piece(struct encoder *e, const struct text *text, size_t from, size_t to)
 {
 	if (model_run(e, (struct bytes){ text->data + from, to - from }) < 0)
-		return -1;
+		return tell_place(e, text, from, to);
 	for (size_t i = 0; i < e->tokens.n; i++) {
 		const struct model_token *token = &e->tokens.items[i];
 		struct text_span span;
@@ -109,7 +141,7 @@ static int encode_piece(struct encoder *e, const struct text *text, size_t from,
 /* Text without added tokens, normalized. FIRST: it begins the document. */
 static int encode_pieces(struct encoder *e, struct text *text, bool first)
 {
-	const struct pretokenizer *p = e->tokenizer->words->pretokenizer;
+	const struct pretokenizer *p = e->words->pretokenizer;
 
 	if (!p)
 		return text->size ? encode_piece(e, text, 0, text->size) : 0;
@@ -133,6 +165,7 @@ static int add_token(struct encoder *e, const struct added_spec *token, struct t
 {
 	if (token->special && e->options->special == SPECIAL_REFUSE)
 		return refuse_special(token, span.from);
+	e->words = e->tokenizer->words; /* what follows begins a section, wherever the text stood */
 	return encoding_add(e->out, token->id, e->options->offsets ? &span : NULL);
 }
 
@@ -147,8 +180,12 @@ static int cut_text(struct encoder *e, size_t from, size_t to)
 }
 
 /* Whether byte FROM of the normalized text is the document's first; AT is where the text began there. */
-static bool starts_document(const struct text *text, size_t at, size_t from)
+static bool starts_document(const struct encoder *e, size_t at, size_t from)
 {
+	const struct text *text = &e->text;
+
+	if (e->options->start != START_DOCUMENT)
+		return false;
 	return text->tracked && from < text->size ? text->spans[from].from == 0 : at + from == 0;
 }
 
@@ -167,7 +204,7 @@ static int encode_normalized(struct encoder *e, size_t at)
 
 		if (done < match.from &&
 		    (cut_text(e, done, match.from) < 0 ||
-		     encode_pieces(e, &e->part, starts_document(&e->text, at, done)) < 0))
+		     encode_pieces(e, &e->part, starts_document(e, at, done)) < 0))
 			return -1;
 		if (e->text.tracked)
 			span = text_original(&e->text, match.from, match.to);
@@ -176,7 +213,7 @@ static int encode_normalized(struct encoder *e, size_t at)
 		done = match.to;
 	}
 	if (done == 0)
-		return encode_pieces(e, &e->text, starts_document(&e->text, at, 0));
+		return encode_pieces(e, &e->text, starts_document(e, at, 0));
 	if (done == e->text.size)
 		return 0;
 	if (cut_text(e, done, e->text.size) < 0)
@@ -187,7 +224,7 @@ static int encode_normalized(struct encoder *e, size_t at)
 /* Text of the document without bare added tokens. */
 static int encode_text(struct encoder *e, struct bytes document, size_t from, size_t to)
 {
-	const struct words *w = e->tokenizer->words;
+	const struct words *w = e->words;
 
 	if (text_set(&e->text, document.data + from, to - from, from,
 		     e->options->offsets || w->needs_spans) < 0)
@@ -235,19 +272,10 @@ static int encode_invalid(struct encoder *e, struct bytes document, size_t from,
 	return encode_piece(e, &e->text, 0, e->text.size);
 }
 
-int encoder_run(struct encoder *e, struct bytes document, const struct encode_options *options,
-		struct encoding *out)
+static int encode_document(struct encoder *e, struct bytes document)
 {
 	size_t at = 0;
 
-	out->n = 0;
-	e->options = options;
-	e->out = out;
-	if (options->sampling)
-		e->sampling = *options->sampling;
-	if (options->offsets && document.size > UINT32_MAX)
-		return err_set(ERR_LIMIT, "a document of %zu bytes is too long for offsets",
-			       document.size);
 	while (at < document.size) {
 		size_t valid = utf8_valid_prefix(document.data + at, document.size - at);
 		size_t to;
@@ -260,5 +288,45 @@ int encoder_run(struct encoder *e, struct bytes document, const struct encode_op
 			return -1;
 		at = to;
 	}
-	return post_process(e->tokenizer, options, document, out);
+	return post_process(e->tokenizer, e->options, document, e->out);
+}
+
+static void begin(struct encoder *e, const struct encode_options *options, struct encoding *out)
+{
+	const struct tokenizer *t = e->tokenizer;
+
+	out->n = 0;
+	e->options = options;
+	e->out = out;
+	e->words = options->start == START_INSIDE && t->inside ? t->inside : t->words;
+	e->lost_place = false;
+	if (options->sampling)
+		e->sampling = *options->sampling;
+}
+
+/* Once more, with every byte tracked, to find where it fails. */
+static int fail_with_place(struct encoder *e, struct bytes document,
+			   const struct encode_options *options, struct encoding *out)
+{
+	struct encode_options tracked = *options;
+
+	tracked.offsets = true;
+	begin(e, &tracked, out);
+	if (encode_document(e, document) < 0)
+		return -1;
+	return err_set(ERR_FORMAT, "a document fails once and not again");
+}
+
+int encoder_run(struct encoder *e, struct bytes document, const struct encode_options *options,
+		struct encoding *out)
+{
+	begin(e, options, out);
+	if (options->offsets && document.size > UINT32_MAX)
+		return err_set(ERR_LIMIT, "a document of %zu bytes is too long for offsets",
+			       document.size);
+	if (encode_document(e, document) == 0)
+		return 0;
+	if (!e->lost_place || document.size > UINT32_MAX)
+		return -1;
+	return fail_with_place(e, document, options, out);
 }

@@ -20,7 +20,9 @@ static bool begins_document(const struct rewriting *r, struct piece p)
 {
 	if (r->whole)
 		return r->first;
-	return r->w.in->tracked ? r->w.in->spans[p.from].from == 0 : r->first && p.from == 0;
+	if (!r->first)
+		return false;
+	return r->w.in->tracked ? r->w.in->spans[p.from].from == 0 : p.from == 0;
 }
 
 static bool wants_mark(const struct rewriting *r, struct piece p)

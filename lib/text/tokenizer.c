@@ -69,7 +69,7 @@ static int compile(struct tokenizer *t)
 {
 	const struct tokenizer_spec *s = t->spec;
 
-	if (words_new(&t->words, s) < 0 ||
+	if (words_new(&t->words, s) < 0 || words_inside_new(&t->inside, &t->inside_spec, s) < 0 ||
 	    text_model_new(&t->model, &s->model, t->words->byte_level) < 0)
 		return -1;
 	t->vocab_size = text_model_size(t->model);
@@ -100,6 +100,9 @@ void tokenizer_free(struct tokenizer *t)
 	if (!t)
 		return;
 	words_free(t->words);
+	words_free(t->inside);
+	free(t->inside_spec.normalizers);
+	free(t->inside_spec.pretokenizers);
 	text_model_free(t->model);
 	added_set_free(t->bare);
 	added_set_free(t->after);

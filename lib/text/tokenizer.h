@@ -34,8 +34,17 @@ enum special_mode {
 	SPECIAL_REFUSE, /* are an error that names the token and its place */
 };
 
+/* Where a text stands that is encoded by itself: */
+enum encode_start {
+	START_DOCUMENT, /* it begins a document */
+	START_SECTION,	/* an added token stands before it */
+	/* Text stands before it, which it goes on: the tokenizer puts nothing before it (a prefix space, say). */
+	START_INSIDE,
+};
+
 struct encode_options {
 	enum special_mode special;
+	enum encode_start start;
 	bool offsets;	   /* also fill encoding.offsets */
 	bool post_process; /* add what the file's post-processor adds: BOS and the like */
 	const struct model_sampling *sampling; /* or NULL */
@@ -57,7 +66,8 @@ uint64_t encoder_dropped(const struct encoder *e);
 
 /*
  * Encodes one document into OUT, emptied first. Bytes that are not UTF-8: kept by byte-level tokenizers (each
- * run is a piece by itself) and by byte fallback; elsewhere ERR_FORMAT with the offset. 0, or -1 with the error set.
+ * run is a piece by itself) and by byte fallback; elsewhere ERR_FORMAT. 0, or -1 with the error set, which begins
+ * with `byte N: ` where a byte of the document is at fault.
  */
 int encoder_run(struct encoder *e, struct bytes document, const struct encode_options *options,
 		struct encoding *out);

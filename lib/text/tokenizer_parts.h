@@ -7,9 +7,19 @@
 #include "lib/text/tokenizer.h"
 #include "lib/text/words_parts.h"
 
+/* Steps without those that put something before a text (inside.c). */
+struct inside_spec {
+	struct normalizer_spec *normalizers; /* owned */
+	struct pretokenizer_spec *pretokenizers;
+};
+/* *OUT is NULL when SPEC has no such step. S must outlive it. */
+int words_inside_new(struct words **out, struct inside_spec *s, const struct tokenizer_spec *spec);
+
 struct tokenizer {
 	const struct tokenizer_spec *spec;
-	struct words *words; /* what comes before the model */
+	struct words *words;  /* what comes before the model */
+	struct words *inside; /* the same for a text that goes on another; NULL: the very same */
+	struct inside_spec inside_spec;
 	struct text_model *model;
 	uint32_t vocab_size;
 	const struct added_spec **added; /* by id */
