@@ -7,7 +7,7 @@
 #include "formats/json.h"
 #include "formats/jsonl.h"
 #include "formats/token_stream.h"
-#include "formats/tokenizer_file.h"
+#include "formats/tokenizer_open.h"
 #include "lib/base/memory.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
@@ -46,14 +46,12 @@ static struct joiner *joiner; /* where the decoder only joins bytes; else NULL *
 static struct buffer text, record;
 static uint64_t n_documents, n_tokens;
 
-static void open_tokenizer(struct tokenizer_spec *s, struct arena *arena)
+static void open_tokenizer(struct arena *arena)
 {
-	struct tokenizer_file_options o = { .split = SCANNER_NONE };
+	const struct tokenizer_spec *s;
 
-	if (split_name && (o.split = scanner_by_name(split_name)) == SCANNER_NONE)
-		cmd_die("--split: '%s' is not a known pattern", split_name);
-	cmd_check(tokenizer_file_read(s, arena, tokenizer_path, &o));
-	cmd_check(tokenizer_new(&tokenizer, s));
+	cmd_check(tokenizer_open(&tokenizer, arena, tokenizer_path, split_name));
+	s = tokenizer_spec(tokenizer);
 	cmd_check(text_decoder_new(&decoder, s->decoders, s->n_decoders,
 				   tokenizer_is_byte_level(tokenizer), true));
 	if (text_decoder_is_exact(decoder) && !skip_special)
@@ -124,27 +122,14 @@ static void end_document(void)
 
 /* --- inputs --- */
 
-static void check_tokenizer(const struct token_reader *in)
-{
-	struct token_header ours = { .vocab = tokenizer_vocab_size(tokenizer),
-				     .bos = TOKEN_NONE,
-				     .eos = TOKEN_NONE,
-				     .pad = TOKEN_NONE };
-
-	if (!token_header_known(token_reader_header(in)))
-		return;
-	cmd_check(tokenizer_fingerprint(tokenizer, &ours.plain, &ours.whole));
-	cmd_check(token_header_match(token_reader_header(in), token_reader_name(in), &ours,
-				     tokenizer_path));
-}
-
 static void read_stream(const char *path)
 {
 	struct token_reader *in;
 	struct token_event e;
 
 	cmd_check(token_reader_open(&in, cmd_input(path)));
-	check_tokenizer(in);
+	cmd_check(tokenizer_match(tokenizer, tokenizer_path, token_reader_header(in),
+				  token_reader_name(in)));
 	while (cmd_check(token_reader_next(in, &e)) > 0) {
 		if (e.kind == TOKEN_EVENT_END)
 			end_document();
@@ -197,7 +182,6 @@ static void read_ids(const char *path)
 int main(int argc, char **argv)
 {
 	const char *path;
-	struct tokenizer_spec s;
 	struct arena *arena;
 
 	cmd_begin(&spec, &argc, &argv);
@@ -205,7 +189,7 @@ int main(int argc, char **argv)
 		cmd_misuse("-t FILE is needed: the tokenizer");
 	path = argc ? argv[0] : "-";
 	cmd_check(arena_new(&arena));
-	open_tokenizer(&s, arena);
+	open_tokenizer(arena);
 	if (ids_input)
 		read_ids(path);
 	else
