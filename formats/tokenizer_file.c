@@ -10,6 +10,7 @@
 #include "formats/tokenizer_folder.h"
 #include "formats/tokenizer_json.h"
 #include "formats/tokenizer_lines.h"
+#include "formats/tokenizer_tekken.h"
 #include "formats/tokenizer_wordpiece.h"
 #include "lib/base/err.h"
 #include "lib/base/mapfile.h"
@@ -154,7 +155,8 @@ static int read_text(struct tokenizer_spec *out, struct arena *arena, struct byt
 	if (is_named(path, "vocab.json") || bytes_start_with(data, "#version"))
 		return read_beside(out, arena, path, split);
 	if (is_object(data))
-		return tokenizer_json_parse(out, arena, data, path);
+		return tokenizer_is_tekken(data) ? tokenizer_tekken_parse(out, arena, data, path)
+						 : tokenizer_json_parse(out, arena, data, path);
 	if (is_rank_line(first_line(data)))
 		return tokenizer_tiktoken_parse(out, arena, data, path, split);
 	return err_set(ERR_UNSUPPORTED, "%s: no kind of tokenizer that is known", path);
@@ -253,8 +255,8 @@ static int has(const char *folder, const char *name)
 static int read_folder(struct tokenizer_spec *out, struct arena *arena, const char *folder,
 		       enum scanner split)
 {
-	static const char *const names[] = { "tokenizer.json", "tokenizer.model", "vocab.json",
-					     "vocab.txt" };
+	static const char *const names[] = { "tokenizer.json", "tekken.json", "tokenizer.model",
+					     "vocab.json", "vocab.txt" };
 	struct json_tree *config;
 	int result = -1, there = 0;
 	size_t i = 0;
@@ -270,7 +272,8 @@ static int read_folder(struct tokenizer_spec *out, struct arena *arena, const ch
 		result = read_member(out, arena, folder, names[i], config, split);
 	else if (there == 0)
 		err_set(ERR_MISSING,
-			"%s: holds no tokenizer.json, tokenizer.model, vocab.json, vocab.txt",
+			"%s: holds no tokenizer.json, tekken.json, tokenizer.model, vocab.json, "
+			"vocab.txt",
 			folder);
 	if (result == 0)
 		result = tokenizer_folder_roles(out, arena, folder, config);

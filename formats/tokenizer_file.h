@@ -1,10 +1,10 @@
 /*
  * formats/tokenizer_file.h - a tokenizer from whatever file holds one
  *
- * A folder (tokenizer.json first, then tokenizer.model, vocab.json beside merges.txt, vocab.txt; roles from
+ * A folder (tokenizer.json first, then tekken.json, tokenizer.model, vocab.json beside merges.txt, vocab.txt; roles from
  * tokenizer_config.json, special_tokens_map.json, generation_config.json, config.json in this order), tokenizer.json, a GGUF
  * (tokenizer.ggml.*: gpt2 with the `pre` names, llama, bert, t5; tokenizer.huggingface.json first where it is there),
- * a SentencePiece .model, a tiktoken rank file, CLIP's bpe_simple_vocab (gzip or plain), vocab.json beside merges.txt, vocab.txt.
+ * a SentencePiece .model, a tiktoken rank file, tekken.json, CLIP's bpe_simple_vocab (gzip or plain), vocab.json beside merges.txt, vocab.txt.
  * The kind is told by the bytes; where they cannot tell, by the name.
  */
 #ifndef FORMATS_TOKENIZER_FILE_H
