@@ -41,7 +41,8 @@ static int add_merges(struct tokenizer_pieces *p, const struct gguf_vocab *v)
 	return 0;
 }
 
-static int gpt2_model(struct tokenizer_spec *out, const struct gguf_vocab *v)
+/* The pieces, and the merges of what has them, as the model of OUT. */
+static int vocab_model(struct tokenizer_spec *out, const struct gguf_vocab *v, bool merges)
 {
 	struct tokenizer_pieces p;
 	int result = -1;
@@ -53,7 +54,7 @@ static int gpt2_model(struct tokenizer_spec *out, const struct gguf_vocab *v)
 		    tokenizer_pieces_add(&p, v->pieces[i].text, i, 0) < 0)
 			goto out;
 	/* llama.cpp keeps the first of two equal merges. */
-	if (add_merges(&p, v) == 0)
+	if (!merges || add_merges(&p, v) == 0)
 		result = tokenizer_pieces_finish(&p, &out->model, false);
 out:
 	tokenizer_pieces_free(&p);
@@ -85,7 +86,7 @@ int gguf_vocab_gpt2(struct tokenizer_spec *out, struct gguf_vocab *v, struct ggu
 	decoder->kind = DECODER_BYTE_LEVEL;
 	out->decoders = decoder;
 	out->n_decoders = 1;
-	return gpt2_model(out, v) < 0 ? -1 : gguf_vocab_added(out, v);
+	return vocab_model(out, v, true) < 0 ? -1 : gguf_vocab_added(out, v);
 }
 
 /* --- llama and t5 --- */
@@ -174,20 +175,11 @@ int gguf_vocab_spm(struct tokenizer_spec *out, struct gguf_vocab *v, struct gguf
 
 static int bert_pieces(struct tokenizer_spec *out, struct gguf_vocab *v)
 {
-	struct tokenizer_pieces p;
-	int result = -1;
-
-	if (tokenizer_pieces_new(&p, v->arena, v->file) < 0)
-		return -1;
 	for (size_t i = 0; i < v->n; i++)
 		if (v->pieces[i].type != SPM_GAP &&
-		    (gguf_unmark(v->arena, v->pieces[i].type, &v->pieces[i].text) < 0 ||
-		     tokenizer_pieces_add(&p, v->pieces[i].text, i, 0) < 0))
-			goto out;
-	result = tokenizer_pieces_finish(&p, &out->model, false);
-out:
-	tokenizer_pieces_free(&p);
-	return result;
+		    gguf_unmark(v->arena, v->pieces[i].type, &v->pieces[i].text) < 0)
+			return -1;
+	return vocab_model(out, v, false);
 }
 
 int gguf_vocab_bert(struct tokenizer_spec *out, struct gguf_vocab *v, struct gguf_roles *roles)

@@ -10,6 +10,11 @@ const char *const tokenizer_json_behaviors[] = {
 	"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous", NULL
 };
 const char *const tokenizer_json_schemes[] = { "always", "first", "never", NULL };
+const char *const tokenizer_json_byte_level[] = { "add_prefix_space", "trim_offsets", "use_regex",
+						  NULL };
+const char *const tokenizer_json_metaspace_fields[] = { "replacement",	  "str_rep",
+							"prepend_scheme", "add_prefix_space",
+							"split",	  NULL };
 
 static bool listed(const char *key, const char *const *fields)
 {
@@ -94,33 +99,32 @@ static int read_leaves(struct tokenizer_json *p, const struct json_family *f,
 		const struct json_part *part =
 			tokenizer_json_part(p, leaves->items[i], f->table, f->n_table);
 
-		if (!part || f->read(p, leaves->items[i], part, items + i * f->item_size) < 0)
+		void *item = items + i * f->item_size;
+
+		if (!part)
+			return -1;
+		f->set_kind(item, part->kind);
+		if (part->read && part->read(p, leaves->items[i], item) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int tokenizer_json_family(struct tokenizer_json *p, const struct json_family *f, const void **items,
-			  size_t *n)
+const void *tokenizer_json_family(struct tokenizer_json *p, const struct json_family *f, size_t *n)
 {
 	const cJSON *at = json_tree_find(p->tree, NULL, f->key);
 	struct leaves leaves = { 0 };
 	char *out = NULL;
-	int result = -1;
 
-	if (!at || cJSON_IsNull(at))
-		return 0;
-	if (flatten(p, at, f->list, &leaves) < 0)
+	if (at && !cJSON_IsNull(at) && flatten(p, at, f->list, &leaves) < 0)
 		goto out;
 	out = arena_alloc(p->arena, leaves.n ? leaves.n : 1, f->item_size);
-	if (!out || read_leaves(p, f, &leaves, out) < 0)
-		goto out;
-	*items = out;
+	if (out && read_leaves(p, f, &leaves, out) < 0)
+		out = NULL;
 	*n = leaves.n;
-	result = 0;
 out:
 	free(leaves.items);
-	return result;
+	return out;
 }
 
 /* What a getter of json_tree.h said: absent is an error here. */
@@ -203,4 +207,25 @@ int tokenizer_json_pattern(struct tokenizer_json *p, const cJSON *object, struct
 	out->is_regex = strcmp(key, "Regex") == 0;
 	out->dialect = REGEX_ONIGURUMA;
 	return tokenizer_json_text(p, pattern, key, &out->text);
+}
+
+/* add_prefix_space is the older way to say it: false goes with `never` alone, as in tokenizers. */
+int tokenizer_json_metaspace(struct tokenizer_json *p, const cJSON *object, uint32_t *replacement,
+			     enum prepend_scheme *scheme)
+{
+	unsigned said = PREPEND_ALWAYS;
+	bool prefix = true;
+
+	if (tokenizer_json_char(p, object, "replacement", replacement) < 0 ||
+	    json_tree_bool(p->tree, object, "add_prefix_space", &prefix) < 0)
+		return -1;
+	if (json_tree_find(p->tree, object, "prepend_scheme") &&
+	    tokenizer_json_word(p, object, "prepend_scheme", tokenizer_json_schemes, &said) < 0)
+		return -1;
+	if (!prefix && said != PREPEND_NEVER)
+		return json_tree_fail(p->tree, json_tree_find(p->tree, object, "add_prefix_space"),
+				      ERR_FORMAT, "false does not go with prepend_scheme %s",
+				      tokenizer_json_schemes[said]);
+	*scheme = (enum prepend_scheme)said;
+	return 0;
 }

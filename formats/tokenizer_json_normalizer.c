@@ -80,29 +80,20 @@ static const struct json_part table[] = {
 	{ "ByteLevel", NORMALIZER_BYTE_LEVEL, NULL, NULL },
 };
 
-static int read_item(struct tokenizer_json *p, const cJSON *at, const struct json_part *part,
-		     void *item)
+static void set_kind(void *item, int kind)
 {
-	struct normalizer_spec *n = item;
-
-	n->kind = (enum normalizer_kind)part->kind;
-	return part->read ? part->read(p, at, n) : 0;
+	((struct normalizer_spec *)item)->kind = (enum normalizer_kind)kind;
 }
 
 int tokenizer_json_normalizers(struct tokenizer_json *p)
 {
-	static const struct json_family family = {
-		.key = "normalizer",
-		.list = "normalizers",
-		.table = table,
-		.n_table = sizeof(table) / sizeof(table[0]),
-		.item_size = sizeof(struct normalizer_spec),
-		.read = read_item,
-	};
-	const void *items = NULL;
+	static const struct json_family family = { "normalizer",
+						   "normalizers",
+						   table,
+						   sizeof(table) / sizeof(table[0]),
+						   sizeof(struct normalizer_spec),
+						   set_kind };
 
-	if (tokenizer_json_family(p, &family, &items, &p->out->n_normalizers) < 0)
-		return -1;
-	p->out->normalizers = items;
-	return 0;
+	p->out->normalizers = tokenizer_json_family(p, &family, &p->out->n_normalizers);
+	return p->out->normalizers ? 0 : -1;
 }

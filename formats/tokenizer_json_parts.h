@@ -40,12 +40,10 @@ struct json_family {
 	const char *key, *list;
 	const struct json_part *table;
 	size_t n_table, item_size;
-	/* Sets the kind of one item, then reads it. */
-	int (*read)(struct tokenizer_json *p, const cJSON *at, const struct json_part *part,
-		    void *item);
+	void (*set_kind)(void *item, int kind); /* of the row; its `read` follows */
 };
-int tokenizer_json_family(struct tokenizer_json *p, const struct json_family *f, const void **items,
-			  size_t *n);
+/* The items, *N of them, in the arena: none where the file has no such key. NULL with the error set. */
+const void *tokenizer_json_family(struct tokenizer_json *p, const struct json_family *f, size_t *n);
 
 /* Required fields of OBJECT. Text is copied into the arena. 0, or -1 with the error set. */
 int tokenizer_json_bool(struct tokenizer_json *p, const cJSON *object, const char *key, bool *out);
@@ -60,6 +58,9 @@ int tokenizer_json_word(struct tokenizer_json *p, const cJSON *object, const cha
 			const char *const *words, unsigned *out);
 /* {"String": …} or {"Regex": …} under `pattern`. */
 int tokenizer_json_pattern(struct tokenizer_json *p, const cJSON *object, struct pattern_spec *out);
+/* What a Metaspace has as pre-tokenizer and as decoder. */
+int tokenizer_json_metaspace(struct tokenizer_json *p, const cJSON *object, uint32_t *replacement,
+			     enum prepend_scheme *scheme);
 /* ERR_UNSUPPORTED when OBJECT has a field that is not in FIELDS (NULL-terminated). */
 int tokenizer_json_fields(struct tokenizer_json *p, const cJSON *object, const char *const *fields);
 
@@ -73,5 +74,7 @@ int tokenizer_json_decoders(struct tokenizer_json *p);
 /* The words of the file, in the order of the enums. */
 extern const char *const tokenizer_json_behaviors[]; /* enum split_behavior */
 extern const char *const tokenizer_json_schemes[];   /* enum prepend_scheme */
+/* Fields of ByteLevel and Metaspace; some say nothing in a decoder, and `tokenizers` writes them all the same. */
+extern const char *const tokenizer_json_byte_level[], *const tokenizer_json_metaspace_fields[];
 
 #endif

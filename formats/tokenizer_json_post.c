@@ -167,8 +167,6 @@ static int read_template(struct tokenizer_json *p, const cJSON *at, void *spec)
 		       : read_template_list(p, at, "pair", &s->pair, &s->n_pair);
 }
 
-static const char *const byte_level_fields[] = { "add_prefix_space", "trim_offsets", "use_regex",
-						 NULL };
 static const char *const bert_fields[] = { "sep", "cls", NULL };
 static const char *const roberta_fields[] = { "sep", "cls", "trim_offsets", "add_prefix_space",
 					      NULL };
@@ -176,34 +174,23 @@ static const char *const template_fields[] = { "single", "pair", "special_tokens
 
 static const struct json_part table[] = {
 	{ "TemplateProcessing", POST_TEMPLATE, template_fields, read_template },
-	{ "ByteLevel", POST_BYTE_LEVEL, byte_level_fields, read_byte_level },
+	{ "ByteLevel", POST_BYTE_LEVEL, tokenizer_json_byte_level, read_byte_level },
 	{ "BertProcessing", POST_BERT, bert_fields, read_bert },
 	{ "RobertaProcessing", POST_ROBERTA, roberta_fields, read_roberta },
 };
 
-static int read_part(struct tokenizer_json *p, const cJSON *at, const struct json_part *part,
-		     void *item)
+static void set_kind(void *item, int kind)
 {
-	struct post_spec *s = item;
-
-	s->kind = (enum post_kind)part->kind;
-	return part->read(p, at, s);
+	((struct post_spec *)item)->kind = (enum post_kind)kind;
 }
 
 int tokenizer_json_posts(struct tokenizer_json *p)
 {
 	static const struct json_family family = {
-		.key = "post_processor",
-		.list = "processors",
-		.table = table,
-		.n_table = sizeof(table) / sizeof(table[0]),
-		.item_size = sizeof(struct post_spec),
-		.read = read_part,
+		"post_processor",	  "processors", table, sizeof(table) / sizeof(table[0]),
+		sizeof(struct post_spec), set_kind
 	};
-	const void *items = NULL;
 
-	if (tokenizer_json_family(p, &family, &items, &p->out->n_posts) < 0)
-		return -1;
-	p->out->posts = items;
-	return 0;
+	p->out->posts = tokenizer_json_family(p, &family, &p->out->n_posts);
+	return p->out->posts ? 0 : -1;
 }

@@ -45,27 +45,14 @@ static int read_punctuation(struct tokenizer_json *p, const cJSON *at, void *spe
 	return 0;
 }
 
-/* add_prefix_space is the older way to say it: false goes with `never` alone, as in tokenizers. */
 static int read_metaspace(struct tokenizer_json *p, const cJSON *at, void *spec)
 {
 	struct pretokenizer_spec *s = spec;
-	unsigned scheme = PREPEND_ALWAYS;
-	bool prefix = true;
 
 	s->metaspace.split = true;
-	if (tokenizer_json_char(p, at, "replacement", &s->metaspace.replacement) < 0 ||
-	    json_tree_bool(p->tree, at, "split", &s->metaspace.split) < 0 ||
-	    json_tree_bool(p->tree, at, "add_prefix_space", &prefix) < 0)
+	if (json_tree_bool(p->tree, at, "split", &s->metaspace.split) < 0)
 		return -1;
-	if (json_tree_find(p->tree, at, "prepend_scheme") &&
-	    tokenizer_json_word(p, at, "prepend_scheme", tokenizer_json_schemes, &scheme) < 0)
-		return -1;
-	if (!prefix && scheme != PREPEND_NEVER)
-		return json_tree_fail(p->tree, json_tree_find(p->tree, at, "add_prefix_space"),
-				      ERR_FORMAT, "false does not go with prepend_scheme %s",
-				      tokenizer_json_schemes[scheme]);
-	s->metaspace.scheme = (enum prepend_scheme)scheme;
-	return 0;
+	return tokenizer_json_metaspace(p, at, &s->metaspace.replacement, &s->metaspace.scheme);
 }
 
 static int read_delimiter(struct tokenizer_json *p, const cJSON *at, void *spec)
@@ -89,22 +76,18 @@ static int read_length(struct tokenizer_json *p, const cJSON *at, void *spec)
 	return 0;
 }
 
-static const char *const byte_level_fields[] = { "add_prefix_space", "trim_offsets", "use_regex",
-						 NULL };
 static const char *const split_fields[] = { "pattern", "behavior", "invert", NULL };
 static const char *const digits_fields[] = { "individual_digits", NULL };
 static const char *const punctuation_fields[] = { "behavior", NULL };
-static const char *const metaspace_fields[] = { "replacement",	    "str_rep", "prepend_scheme",
-						"add_prefix_space", "split",   NULL };
 static const char *const delimiter_fields[] = { "delimiter", NULL };
 static const char *const length_fields[] = { "length", NULL };
 
 static const struct json_part table[] = {
-	{ "ByteLevel", PRETOKENIZER_BYTE_LEVEL, byte_level_fields, read_byte_level },
+	{ "ByteLevel", PRETOKENIZER_BYTE_LEVEL, tokenizer_json_byte_level, read_byte_level },
 	{ "Split", PRETOKENIZER_SPLIT, split_fields, read_split },
 	{ "Digits", PRETOKENIZER_DIGITS, digits_fields, read_digits },
 	{ "Punctuation", PRETOKENIZER_PUNCTUATION, punctuation_fields, read_punctuation },
-	{ "Metaspace", PRETOKENIZER_METASPACE, metaspace_fields, read_metaspace },
+	{ "Metaspace", PRETOKENIZER_METASPACE, tokenizer_json_metaspace_fields, read_metaspace },
 	{ "Whitespace", PRETOKENIZER_WHITESPACE, NULL, NULL },
 	{ "WhitespaceSplit", PRETOKENIZER_WHITESPACE_SPLIT, NULL, NULL },
 	{ "BertPreTokenizer", PRETOKENIZER_BERT, NULL, NULL },
@@ -113,29 +96,20 @@ static const struct json_part table[] = {
 	{ "UnicodeScripts", PRETOKENIZER_UNICODE_SCRIPTS, NULL, NULL },
 };
 
-static int read_item(struct tokenizer_json *p, const cJSON *at, const struct json_part *part,
-		     void *item)
+static void set_kind(void *item, int kind)
 {
-	struct pretokenizer_spec *s = item;
-
-	s->kind = (enum pretokenizer_kind)part->kind;
-	return part->read ? part->read(p, at, s) : 0;
+	((struct pretokenizer_spec *)item)->kind = (enum pretokenizer_kind)kind;
 }
 
 int tokenizer_json_pretokenizers(struct tokenizer_json *p)
 {
-	static const struct json_family family = {
-		.key = "pre_tokenizer",
-		.list = "pretokenizers",
-		.table = table,
-		.n_table = sizeof(table) / sizeof(table[0]),
-		.item_size = sizeof(struct pretokenizer_spec),
-		.read = read_item,
-	};
-	const void *items = NULL;
+	static const struct json_family family = { "pre_tokenizer",
+						   "pretokenizers",
+						   table,
+						   sizeof(table) / sizeof(table[0]),
+						   sizeof(struct pretokenizer_spec),
+						   set_kind };
 
-	if (tokenizer_json_family(p, &family, &items, &p->out->n_pretokenizers) < 0)
-		return -1;
-	p->out->pretokenizers = items;
-	return 0;
+	p->out->pretokenizers = tokenizer_json_family(p, &family, &p->out->n_pretokenizers);
+	return p->out->pretokenizers ? 0 : -1;
 }

@@ -177,6 +177,38 @@ static int check_config(const struct tekken *t)
 	return 0;
 }
 
+/* --- entries of the lists --- */
+
+struct entry {
+	uint64_t rank; /* UINT64_MAX: not given */
+	struct bytes text;
+};
+
+/* An object of a rank, a text under TEXT_KEY, and what says nothing here under IGNORED. */
+static int read_entry(struct tekken *t, struct json *j, const char *text_key, const char *ignored,
+		      struct entry *out)
+{
+	struct bytes key;
+	int got, result;
+
+	*out = (struct entry){ .rank = UINT64_MAX };
+	if (json_object(j) < 0)
+		return -1;
+	while ((got = json_key(j, &key)) > 0) {
+		if (bytes_are(key, "rank"))
+			result = json_u64(j, &out->rank);
+		else if (bytes_are(key, text_key))
+			result = copy_string(t, j, &out->text);
+		else if (bytes_are(key, ignored))
+			result = json_skip(j, NULL);
+		else
+			return json_fail(j, "unknown field \"" BYTES_FMT "\"", BYTES_ARG(key));
+		if (result < 0)
+			return -1;
+	}
+	return got;
+}
+
 /* --- special tokens --- */
 
 static int add_special(struct tekken *t, struct bytes text)
@@ -192,30 +224,14 @@ static int add_special(struct tekken *t, struct bytes text)
 
 static int read_special_token(struct tekken *t, struct json *j)
 {
-	struct bytes key, text = { 0 };
-	uint64_t rank = UINT64_MAX;
-	bool control;
-	int got, result;
+	struct entry e;
 
-	if (json_object(j) < 0)
+	/* Text makes neither kind, whatever is_control says. */
+	if (read_entry(t, j, "token_str", "is_control", &e) < 0)
 		return -1;
-	while ((got = json_key(j, &key)) > 0) {
-		if (bytes_are(key, "rank"))
-			result = json_u64(j, &rank);
-		else if (bytes_are(key, "token_str"))
-			result = copy_string(t, j, &text);
-		else if (bytes_are(key, "is_control"))
-			result = json_bool(j, &control); /* text makes neither kind */
-		else
-			return json_fail(j, "unknown field \"" BYTES_FMT "\"", BYTES_ARG(key));
-		if (result < 0)
-			return -1;
-	}
-	if (got < 0)
-		return -1;
-	if (rank != t->n_added || !text.size)
+	if (e.rank != t->n_added || !e.text.size)
 		return json_fail(j, "special token %zu: not its rank and its text", t->n_added);
-	return add_special(t, text);
+	return add_special(t, e.text);
 }
 
 static int read_special(struct tekken *t, struct json *j, void *arg)
@@ -283,30 +299,16 @@ static int add_all_special(struct tekken *t, struct json *j)
 
 static int read_piece(struct tekken *t, struct json *j, struct tokenizer_ranks *r)
 {
-	struct bytes key, text = { 0 }, raw;
-	uint64_t rank = UINT64_MAX;
-	int got, result;
+	struct bytes raw;
+	struct entry e;
 
-	if (json_object(j) < 0)
+	/* token_str is the same for people. */
+	if (read_entry(t, j, "token_bytes", "token_str", &e) < 0)
 		return -1;
-	while ((got = json_key(j, &key)) > 0) {
-		if (bytes_are(key, "rank"))
-			result = json_u64(j, &rank);
-		else if (bytes_are(key, "token_bytes"))
-			result = copy_string(t, j, &text);
-		else if (bytes_are(key, "token_str"))
-			result = json_skip(j, NULL); /* the same for people */
-		else
-			return json_fail(j, "unknown field \"" BYTES_FMT "\"", BYTES_ARG(key));
-		if (result < 0)
-			return -1;
-	}
-	if (got < 0)
-		return -1;
-	if (rank != r->n || !text.data)
+	if (e.rank != r->n || !e.text.data)
 		return json_fail(j, "piece %zu: not its rank and its bytes", r->n);
-	if (base64_decode(t->arena, text, &raw) < 0 ||
-	    tokenizer_ranks_add(r, raw, (uint32_t)(rank + t->n_special)) < 0)
+	if (base64_decode(t->arena, e.text, &raw) < 0 ||
+	    tokenizer_ranks_add(r, raw, (uint32_t)(e.rank + t->n_special)) < 0)
 		return err_prefix("%s: vocab: piece %zu", t->file, r->n);
 	return 0;
 }
