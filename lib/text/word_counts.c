@@ -127,7 +127,7 @@ static uint64_t run_size(const struct word_hash *h)
 	uint64_t size = 0;
 
 	for (size_t i = 0; i < h->n; i++)
-		size += word_record_size(h->slots[i].size, h->slots[i].count);
+		size += word_record_size(word_slot_size(&h->slots[i]), h->slots[i].count);
 	return size;
 }
 

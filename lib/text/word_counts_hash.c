@@ -73,79 +73,77 @@ static inline uint64_t big_32(const char *p)
 	return be32toh(v);
 }
 
-/* LOW and HIGH of N bytes, 1 to WORD_SLOT_BYTES; nothing past them is read. Parts overlap, and what is there twice is
-   shifted out. */
-static inline void short_word(struct word_slot *s, const char *p, size_t n)
+/* Low of N bytes, 1 to WORD_SLOT_BYTES; nothing past them is read. Parts overlap, and what is there twice is shifted out. */
+static inline uint64_t short_low(const char *p, size_t n)
 {
 	const unsigned char *b = (const unsigned char *)p;
 
-	s->high = 0;
-	if (n >= 8) {
-		s->low = big_64(p);
-		s->high = (uint32_t)(big_32(p + n - 4) << 8 * (12 - n));
-	} else if (n >= 4) {
-		s->low = big_32(p) << 32 | (uint32_t)(big_32(p + n - 4) << 8 * (8 - n));
-	} else {
-		s->low = (uint64_t)b[0] << 56 | (uint64_t)b[n / 2] << (56 - 8 * (n / 2)) |
-			 (uint64_t)b[n - 1] << (56 - 8 * (n - 1));
-	}
+	if (n >= 8)
+		return big_64(p);
+	if (n >= 4)
+		return big_32(p) << 32 | (uint32_t)(big_32(p + n - 4) << 8 * (8 - n));
+	return (uint64_t)b[0] << 56 | (uint64_t)b[n / 2] << (56 - 8 * (n / 2)) |
+	       (uint64_t)b[n - 1] << (56 - 8 * (n - 1));
 }
 
-static inline uint64_t hash_slot(const struct word_hash *h, const struct word_slot *s)
+/* The slot of WORD, whose text is still the caller's. Its parts stay in registers: written and read again at once they
+   would take longer than all the rest. */
+static inline struct word_slot make_slot(struct bytes word)
+{
+	struct word_slot s = { .tag = (uint64_t)word.size << 32 };
+
+	if (word.size > WORD_SLOT_BYTES) {
+		s.text = word.data;
+		s.tag |= big_32(word.data);
+		return s;
+	}
+	s.low = short_low(word.data, word.size);
+	if (word.size > 8)
+		s.tag |= (uint32_t)(big_32(word.data + word.size - 4) << 8 * (12 - word.size));
+	return s;
+}
+
+static inline uint64_t hash_slot(const struct word_hash *h, struct word_slot s)
 {
 	uint64_t v;
 
-	if (s->size > WORD_SLOT_BYTES)
-		return hash_short(s->text, s->size, h->seed);
-	v = (s->low ^ h->seed) * UINT64_C(0x9E3779B97F4A7C15);
+	if (s.tag >> 32 > WORD_SLOT_BYTES)
+		return hash_short(s.text, s.tag >> 32, h->seed);
+	v = (s.low ^ h->seed) * UINT64_C(0x9E3779B97F4A7C15);
 	v ^= v >> 32;
-	v = (v ^ ((uint64_t)s->size << 32 | s->high)) * UINT64_C(0xD6E8FEB86659FD93);
+	v = (v ^ s.tag) * UINT64_C(0xD6E8FEB86659FD93);
 	v ^= v >> 32;
 	return v * UINT64_C(0xBF58476D1CE4E5B9);
-}
-
-/* The slot of WORD, whose text is still the caller's. */
-static inline struct word_slot make_slot(struct bytes word)
-{
-	struct word_slot s = { .size = (uint32_t)word.size };
-
-	if (word.size <= WORD_SLOT_BYTES) {
-		short_word(&s, word.data, word.size);
-	} else {
-		s.text = word.data;
-		s.high = (uint32_t)big_32(word.data);
-	}
-	return s;
 }
 
 struct bytes word_slot_text(const struct word_slot *s, char buffer[WORD_SLOT_BYTES])
 {
 	uint64_t low = htobe64(s->low);
-	uint32_t high = htobe32(s->high);
+	uint32_t high = htobe32((uint32_t)s->tag), size = word_slot_size(s);
 
-	if (s->size > WORD_SLOT_BYTES)
-		return (struct bytes){ s->text, s->size };
+	if (size > WORD_SLOT_BYTES)
+		return (struct bytes){ s->text, size };
 	memcpy(buffer, &low, sizeof(low));
 	memcpy(buffer + sizeof(low), &high, sizeof(high));
-	return (struct bytes){ buffer, s->size };
+	return (struct bytes){ buffer, size };
 }
 
 /* --- finding --- */
 
-static inline bool same_word(const struct word_slot *a, const struct word_slot *b)
+static inline bool same_word(const struct word_slot *a, struct word_slot b)
 {
-	if (a->size != b->size || a->high != b->high)
+	if (a->tag != b.tag)
 		return false;
-	return a->size <= WORD_SLOT_BYTES ? a->low == b->low
-					  : memcmp(a->text, b->text, a->size) == 0;
+	return b.tag >> 32 <= WORD_SLOT_BYTES ? a->low == b.low
+					      : memcmp(a->text, b.text, b.tag >> 32) == 0;
 }
 
 /* The slot that holds the word, or the free one where it belongs. */
-static inline struct word_slot *find(const struct word_hash *h, const struct word_slot *word)
+static inline struct word_slot *find(const struct word_hash *h, struct word_slot word)
 {
 	size_t at = hash_slot(h, word) >> h->shift;
 
-	while (h->slots[at].size && !same_word(&h->slots[at], word))
+	while (h->slots[at].tag && !same_word(&h->slots[at], word))
 		at = (at + 1) & (h->capacity - 1);
 	return &h->slots[at];
 }
@@ -153,11 +151,11 @@ static inline struct word_slot *find(const struct word_hash *h, const struct wor
 /* --- room --- */
 
 /* The free slot where a word belongs that is not there. */
-static struct word_slot *free_slot(const struct word_hash *h, const struct word_slot *word)
+static struct word_slot *free_slot(const struct word_hash *h, struct word_slot word)
 {
 	size_t at = hash_slot(h, word) >> h->shift;
 
-	while (h->slots[at].size)
+	while (h->slots[at].tag)
 		at = (at + 1) & (h->capacity - 1);
 	return &h->slots[at];
 }
@@ -176,8 +174,8 @@ static int set_capacity(struct word_hash *h, size_t capacity)
 	h->shift = 64 - __builtin_ctzll(capacity);
 	h->bytes += (capacity - old.capacity) * sizeof(*h->slots);
 	for (size_t i = 0; i < old.capacity; i++)
-		if (old.slots[i].size)
-			*free_slot(h, &old.slots[i]) = old.slots[i];
+		if (old.slots[i].tag)
+			*free_slot(h, old.slots[i]) = old.slots[i];
 	free(old.slots);
 	return 0;
 }
@@ -222,32 +220,34 @@ static struct word_chunk *chunk_for(struct word_hash *h, size_t size)
 }
 
 /* Copies the text of a long word. 1, 0 or -1 as word_hash_add. */
-static int keep_text(struct word_hash *h, struct word_slot *s, size_t limit)
+static int keep_text(struct word_hash *h, struct bytes word, size_t limit, const char **out)
 {
-	size_t need =
-		sizeof(struct word_chunk) + (s->size > h->chunk_bytes ? s->size : h->chunk_bytes);
-	bool fits = h->chunks && s->size <= h->chunks->size - h->chunks->used;
+	size_t need = sizeof(struct word_chunk) +
+		      (word.size > h->chunk_bytes ? word.size : h->chunk_bytes);
+	bool fits = h->chunks && word.size <= h->chunks->size - h->chunks->used;
 	struct word_chunk *c;
 
 	if (!fits && h->n && (h->bytes > limit || need > limit - h->bytes))
 		return 0;
-	c = chunk_for(h, s->size);
+	c = chunk_for(h, word.size);
 	if (!c)
 		return -1;
-	memcpy(c->text + c->used, s->text, s->size);
-	s->text = c->text + c->used;
-	c->used += s->size;
+	memcpy(c->text + c->used, word.data, word.size);
+	*out = c->text + c->used;
+	c->used += word.size;
 	return 1;
 }
 
-static int add_new(struct word_hash *h, struct word_slot *s, size_t limit)
+static int add_new(struct word_hash *h, struct bytes word, uint64_t count, size_t limit)
 {
+	struct word_slot s = make_slot(word);
 	int got = make_room(h, limit);
 
-	if (got == 1 && s->size > WORD_SLOT_BYTES)
-		got = keep_text(h, s, limit);
+	if (got == 1 && word.size > WORD_SLOT_BYTES)
+		got = keep_text(h, word, limit, &s.text);
 	if (got == 1) {
-		*free_slot(h, s) = *s;
+		s.count = count;
+		*free_slot(h, s) = s;
 		h->n++;
 	}
 	return got;
@@ -255,16 +255,13 @@ static int add_new(struct word_hash *h, struct word_slot *s, size_t limit)
 
 int word_hash_add(struct word_hash *h, struct bytes word, uint64_t count, size_t limit)
 {
-	struct word_slot s = make_slot(word);
-
 	if (h->slots) {
-		struct word_slot *there = find(h, &s);
+		struct word_slot *there = find(h, make_slot(word));
 
-		if (there->size) {
+		if (there->tag) {
 			there->count += count;
 			return 1;
 		}
 	}
-	s.count = count;
-	return add_new(h, &s, limit);
+	return add_new(h, word, count, limit);
 }

@@ -20,9 +20,14 @@ struct word_slot {
 		uint64_t low;	  /* the first 8 bytes, zeros behind a shorter word */
 		const char *text; /* of a longer word; all of it */
 	};
-	uint32_t high; /* the 4 bytes after them; of a longer word its first 4 */
-	uint32_t size; /* 0: the slot is free */
+	uint64_t
+		tag; /* its size in the upper half, then the 4 bytes after low; of a longer word its first 4 */
 };
+
+static inline uint32_t word_slot_size(const struct word_slot *s) /* 0: the slot is free */
+{
+	return (uint32_t)(s->tag >> 32);
+}
 
 struct word_hash {
 	struct word_slot *slots; /* owned; NULL before the first word */

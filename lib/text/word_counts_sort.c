@@ -10,7 +10,7 @@
 
 static inline uint32_t first_four(const struct word_slot *s)
 {
-	return s->size > WORD_SLOT_BYTES ? s->high : (uint32_t)(s->low >> 32);
+	return word_slot_size(s) > WORD_SLOT_BYTES ? (uint32_t)s->tag : (uint32_t)(s->low >> 32);
 }
 
 static bool long_before(const struct word_slot *a, const struct word_slot *b)
@@ -25,13 +25,13 @@ static bool long_before(const struct word_slot *a, const struct word_slot *b)
 /* Of short words with the same bytes and zeros the shorter one is the prefix. */
 static inline bool before(const struct word_slot *a, const struct word_slot *b)
 {
-	if (a->size > WORD_SLOT_BYTES || b->size > WORD_SLOT_BYTES)
+	if (word_slot_size(a) > WORD_SLOT_BYTES || word_slot_size(b) > WORD_SLOT_BYTES)
 		return long_before(a, b);
 	if (a->low != b->low)
 		return a->low < b->low;
-	if (a->high != b->high)
-		return a->high < b->high;
-	return a->size < b->size;
+	if ((uint32_t)a->tag != (uint32_t)b->tag)
+		return (uint32_t)a->tag < (uint32_t)b->tag;
+	return a->tag < b->tag;
 }
 
 static void swap(struct word_slot *a, struct word_slot *b)
@@ -128,7 +128,7 @@ void word_hash_sort(struct word_hash *h)
 	int depth = 2;
 
 	for (size_t i = 0; i < h->capacity; i++)
-		if (h->slots[i].size)
+		if (h->slots[i].tag)
 			h->slots[n++] = h->slots[i];
 	/* What was moved away must not be found again in its old place. */
 	if (h->capacity > n)
