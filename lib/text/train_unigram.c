@@ -168,7 +168,8 @@ static int finish(const struct training *t, struct piece_spec **pieces, size_t *
 
 static int train(struct training *t)
 {
-	size_t enough = (size_t)(t->options.vocab_size * SPARE), before;
+	size_t enough = (size_t)(((double)t->options.vocab_size + t->options.beside) * SPARE);
+	size_t before;
 
 	for (int round = 0; round < ROUNDS_MAX; round++) {
 		for (uint32_t i = 0; i < t->options.iterations; i++) {

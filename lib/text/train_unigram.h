@@ -17,8 +17,10 @@
 #include "lib/text/train_word.h"
 
 struct train_unigram_options {
-	uint32_t vocab_size;	 /* pieces in all, with the unknown one */
-	struct bytes unknown;	 /* the text of piece 0, such as <unk> */
+	uint32_t vocab_size;  /* pieces in all, with the unknown one */
+	struct bytes unknown; /* the text of piece 0, such as <unk> */
+	uint32_t
+		beside; /* further pieces, the caller's: where pruning ends depends on them, as there */
 	uint32_t max_piece;	 /* characters; 0: 16, at most 64 */
 	uint32_t seed_size;	 /* pieces to begin with at most; 0: 1,000,000 */
 	double shrinking_factor; /* of the pieces, at each pruning: above 0 and below 1; 0: 0.75 */
