@@ -164,9 +164,9 @@ static void each_document(const char *path,
 {
 	struct token_documents *d = open_input(path);
 	struct token_document doc;
-	uint64_t left = limit;
+	uint64_t left = limit, empty = limit; /* documents without a token make a page long too */
 
-	while (left) {
+	while (left && empty) {
 		uint64_t most = left < to - from ? from + left : to;
 		size_t first;
 
@@ -176,10 +176,11 @@ static void each_document(const char *path,
 			break;
 		}
 		first = from < doc.n ? (size_t)from : doc.n;
-		left -= doc.n - first;
 		show(&doc, first, doc.n);
+		left -= doc.n - first;
+		empty -= html && first == doc.n;
 		more |= doc.cut;
-		if (left == 0 || document != UINT64_MAX) {
+		if (left == 0 || empty == 0 || document != UINT64_MAX) {
 			look_further(d, &doc);
 			break;
 		}

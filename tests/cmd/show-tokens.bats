@@ -178,6 +178,9 @@ columns()
 	has "$out" 'its first 3 tokens are shown' '<dt>tokens</dt><dd>3</dd>'
 	works show_tokens --html -n 16 --docs docs.jsonl
 	lacks "$out" 'goes on'
+	yes '{"text":""}' | head -n 30 >empty
+	works show_tokens --html -n 4 --docs empty
+	[ "$(grep -c '<section>' "$out")" = 4 ]
 	yes 'it is so' | head -n 5000 >long
 	works show_tokens --html --raw long
 	has "$out" 'its first 20,000 tokens are shown'

@@ -1,14 +1,17 @@
 /* tests/unit/test_token_document.c - documents as tokens and as text: offsets, roles, limits, what is shown of a character */
 #include "lib/data/token_document.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "formats/token_pack.h"
 #include "formats/token_stream.h"
 #include "formats/tokenizer_open.h"
 #include "lib/base/buffer.h"
 #include "lib/base/err.h"
+#include "tests/corrupt.h"
 #include "tests/tap.h"
 
 #define GOOD	   "fixtures/good/tokenizers/"
@@ -244,6 +247,41 @@ static void test_others(void)
 	tap_fails(token_documents_next(documents, 100, &d), ERR_FORMAT, "cut", "a cut stream");
 }
 
+/* Packed files are not checked as a whole before they are shown. */
+static int read_damaged(void *arg, const void *data, size_t size)
+{
+	struct token_document_options o = { .input = TOKEN_INPUT_TOKENS,
+					    .path = tap_path("damaged"),
+					    .tokenizer_path = BYTE_LEVEL };
+	struct token_documents *all;
+	int got, fd = *(int *)arg;
+
+	/* One file, written over: making ten thousand takes long. */
+	if (pwrite(fd, data, size, 0) != (ssize_t)size || ftruncate(fd, (off_t)size) != 0)
+		return err_system("damaged");
+	if (token_documents_open(&all, tokenizer, &o) < 0)
+		return -1;
+	while ((got = token_documents_next(all, 1000, &d)) > 0)
+		;
+	token_documents_close(all);
+	return got;
+}
+
+static void test_damaged(void)
+{
+	struct bytes pack, other = { stream.data, stream.size };
+	char *data = tap_fixture(tap_path("pack"), &pack.size);
+	int fd = open(tap_path("damaged"), O_RDWR | O_CREAT, 0600);
+
+	tap_ok(fd >= 0, "a file to damage");
+	use(BYTE_LEVEL);
+	pack.data = data;
+	corrupt_run("damaged packed tokens, shown", pack, other, read_damaged, &fd,
+		    (size_t)64 << 20);
+	close(fd);
+	free(data);
+}
+
 /* --- what is shown ---------------------------------------------------------------------------------- */
 
 static void is_part(struct bytes text, size_t *shown, size_t from, size_t to, size_t part_from,
@@ -282,6 +320,7 @@ int main(void)
 	tap_run(test_decoders);
 	tap_run(test_files);
 	tap_run(test_others);
+	tap_run(test_damaged);
 	tap_run(test_shown);
 	token_documents_close(documents);
 	tokenizer_free(tokenizer);
