@@ -148,12 +148,11 @@ static struct token_documents *open_input(const char *path)
 
 static bool more; /* the input goes on after what was shown */
 
-/* Whether anything follows the LAST document that was shown costs a look at it. */
-static void look_further(struct token_documents *d, const struct token_document *last)
+/* Whether anything follows the last document that was shown costs a look at it. */
+static void look_further(struct token_documents *d)
 {
 	struct token_document next;
 
-	more |= last->cut;
 	if (!more && document == UINT64_MAX)
 		more = cmd_check(token_documents_next(d, 0, &next)) > 0;
 }
@@ -181,7 +180,7 @@ static void each_document(const char *path,
 		empty -= html && first == doc.n;
 		more |= doc.cut;
 		if (left == 0 || empty == 0 || document != UINT64_MAX) {
-			look_further(d, &doc);
+			look_further(d);
 			break;
 		}
 	}
