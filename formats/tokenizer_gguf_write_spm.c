@@ -102,12 +102,17 @@ static bool same_merges(const struct model_spec *a, const struct model_spec *b, 
 
 static int build(struct gguf_plan *p, struct tokenizer_spec *again)
 {
+	struct tokenizer_spec rules;
+
 	p->source.file = "GGUF";
 	p->source.pieces = p->pieces;
 	p->source.n = p->n;
 	p->source.kind = p->spec->model.kind;
 	p->source.byte_fallback = p->spec->model.byte_fallback;
-	return tokenizer_spm_build(again, p->arena, &p->source);
+	/* By SentencePiece's own rules; what is comparable are the components that say nearly the same. */
+	return tokenizer_spm_build(&rules, p->arena, &p->source) < 0
+		       ? -1
+		       : tokenizer_spm_convert(again, p->arena, &rules);
 }
 
 static int plan_merges(struct gguf_plan *p, struct tokenizer_spec *again)
@@ -190,6 +195,43 @@ static int compare_added(struct gguf_plan *p, const struct tokenizer_spec *again
 	return 0;
 }
 
+static int unescape_users(struct gguf_plan *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->pieces[i].type == SPM_USER_DEFINED &&
+		    gguf_unescape_spaces(p->arena, &p->pieces[i].text) < 0)
+			return -1;
+	return 0;
+}
+
+/* --- a spec by SentencePiece's rules: the kinds say nearly all of it --- */
+
+static int plan_rules(struct gguf_plan *p)
+{
+	struct spm_source s;
+	bool changed = false;
+
+	if (tokenizer_spm_source(&s, p->arena, p->spec, "GGUF") < 0)
+		return -1;
+	for (size_t i = 0; i < p->n && i < s.n; i++) {
+		p->pieces[i].type = s.pieces[i].type;
+		p->pieces[i].score = s.pieces[i].score;
+	}
+	round_scores(p, &changed);
+	if (changed && gguf_plan_loss(p, LOSS_RARE, "scores: are rounded to f32") < 0)
+		return -1;
+	if (!s.escape_whitespaces &&
+	    gguf_plan_loss(p, LOSS_IDS, "escape_whitespaces: is false") < 0)
+		return -1;
+	if (s.add_dummy_prefix && s.whitespace_as_suffix &&
+	    gguf_plan_loss(p, LOSS_IDS, "treat_whitespace_as_suffix") < 0)
+		return -1;
+	s.escape_whitespaces = true;
+	s.whitespace_as_suffix = false;
+	p->source = s;
+	return gguf_plan_added(p) < 0 || gguf_plan_posts(p) < 0 ? -1 : unescape_users(p);
+}
+
 int gguf_plan_spm(struct gguf_plan *p)
 {
 	bool bpe = p->spec->model.kind == MODEL_BPE;
@@ -200,6 +242,10 @@ int gguf_plan_spm(struct gguf_plan *p)
 	p->model = bpe ? "llama" : "t5";
 	p->pre = bytes_of("default");
 	p->has_spm = p->has_scores = true;
+	if (p->spec->model.sentencepiece)
+		return plan_rules(p);
+	if (gguf_plan_loss(p, LOSS_RARE, "SentencePiece's rules of merging and normalizing") < 0)
+		return -1;
 	if (names_new(&user) < 0)
 		return -1;
 	if (gguf_spm_steps(p, user) == 0 && set_types(p, user) == 0 &&
@@ -208,9 +254,6 @@ int gguf_plan_spm(struct gguf_plan *p)
 	    compare_added(p, &again) == 0 && gguf_spm_compare_steps(p, &again) == 0 &&
 	    gguf_plan_added(p) == 0)
 		result = gguf_plan_posts(p);
-	for (size_t i = 0; i < p->n && result == 0; i++)
-		if (p->pieces[i].type == SPM_USER_DEFINED)
-			result = gguf_unescape_spaces(p->arena, &p->pieces[i].text);
 	names_free(user);
-	return result;
+	return result == 0 ? unescape_users(p) : -1;
 }

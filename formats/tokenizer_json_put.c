@@ -3,6 +3,8 @@
 #include "formats/tokenizer_json_put.h"
 
 #include "formats/tokenizer_json.h"
+#include "formats/tokenizer_spm.h"
+#include "lib/base/arena.h"
 
 static void put_added(struct json_pretty *w, const struct added_spec *a)
 {
@@ -18,7 +20,7 @@ static void put_added(struct json_pretty *w, const struct added_spec *a)
 	pretty_close(w, '}');
 }
 
-int tokenizer_json_put(struct buffer *b, const struct tokenizer_spec *spec)
+static int put_spec(struct buffer *b, const struct tokenizer_spec *spec)
 {
 	struct json_pretty w = { .out = b };
 
@@ -40,4 +42,20 @@ int tokenizer_json_put(struct buffer *b, const struct tokenizer_spec *spec)
 		return -1;
 	pretty_close(&w, '}');
 	return buffer_check(b);
+}
+
+int tokenizer_json_put(struct buffer *b, const struct tokenizer_spec *spec)
+{
+	struct tokenizer_spec converted;
+	struct arena *arena;
+	int result = -1;
+
+	if (!spec->model.sentencepiece)
+		return put_spec(b, spec);
+	if (arena_new(&arena) < 0)
+		return -1;
+	if (tokenizer_spm_convert(&converted, arena, spec) == 0)
+		result = put_spec(b, &converted);
+	arena_free(arena);
+	return result;
 }

@@ -20,7 +20,6 @@ struct model {
 	struct spm_piece *pieces;
 	size_t capacity;
 	uint64_t type; /* 1 unigram, 2 BPE, 3 word, 4 character */
-	bool suffix;
 	int32_t bos, eos, pad;
 	bool denormalizes;
 };
@@ -92,7 +91,7 @@ static int take_trainer(struct model *m, struct cursor *c, const struct protobuf
 {
 	switch (f->number) {
 	case 3: m->type = f->value; return protobuf_want(c, f, PROTOBUF_VARINT);
-	case 24: return want_bool(c, f, &m->suffix);
+	case 24: return want_bool(c, f, &m->source.whitespace_as_suffix);
 	case 35: return want_bool(c, f, &m->source.byte_fallback);
 	case 41: return want_id(c, f, &m->bos);
 	case 42: return want_id(c, f, &m->eos);
@@ -158,10 +157,6 @@ static int check(struct model *m)
 	if (m->type != 1 && m->type != 2)
 		return err_set(ERR_UNSUPPORTED, "%s: trainer_spec.model_type: %s is not handled",
 			       m->source.file, m->type < 5 ? types[m->type] : "unknown");
-	if (m->suffix)
-		return err_set(ERR_UNSUPPORTED,
-			       "%s: trainer_spec.treat_whitespace_as_suffix is not handled",
-			       m->source.file);
 	if (m->denormalizes)
 		return err_set(ERR_UNSUPPORTED,
 			       "%s: denormalizer_spec.precompiled_charsmap is not handled",

@@ -141,7 +141,7 @@ static int add_pretokenizers(struct tokenizer_spec *out, struct arena *arena,
 
 /* --- decoders --- */
 
-static int add_decoders(struct tokenizer_spec *out, struct arena *arena, const struct spm_source *s)
+int spm_decoders(struct tokenizer_spec *out, struct arena *arena, const struct spm_source *s)
 {
 	struct decoder_spec *list = arena_alloc(arena, 4, sizeof(*list));
 	size_t n = 0;
@@ -158,7 +158,8 @@ static int add_decoders(struct tokenizer_spec *out, struct arena *arena, const s
 	if (s->add_dummy_prefix) {
 		list[n].kind = DECODER_STRIP;
 		list[n].strip.content = ' ';
-		list[n++].strip.start = 1;
+		list[n].strip.start = !s->whitespace_as_suffix;
+		list[n++].strip.stop = s->whitespace_as_suffix;
 	}
 	out->decoders = list;
 	out->n_decoders = n;
@@ -169,5 +170,5 @@ int spm_steps(struct tokenizer_spec *out, struct arena *arena, const struct spm_
 {
 	return add_normalizers(out, arena, s) < 0 || add_pretokenizers(out, arena, s) < 0
 		       ? -1
-		       : add_decoders(out, arena, s);
+		       : spm_decoders(out, arena, s);
 }

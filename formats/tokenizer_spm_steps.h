@@ -12,4 +12,7 @@ bool spm_plain(const struct spm_source *s);
 /* Normalizers, pre-tokenizers and decoders of OUT; its ignore_merges where user-defined pieces ask for it. */
 int spm_steps(struct tokenizer_spec *out, struct arena *arena, const struct spm_source *s);
 
+/* The decoders alone. */
+int spm_decoders(struct tokenizer_spec *out, struct arena *arena, const struct spm_source *s);
+
 #endif

@@ -19,7 +19,7 @@ static void unload(void *own)
 	free(b);
 }
 
-static void scratch_free(void *own)
+void bpe_scratch_free(void *own)
 {
 	struct bpe_scratch *s = own;
 
@@ -46,12 +46,12 @@ static int scratch_make(struct bpe_scratch **out, const struct text_model *m)
 	return s->joined ? 0 : -1;
 }
 
-static int scratch_new(void **out, const struct text_model *m)
+int bpe_scratch_new(void **out, const struct text_model *m)
 {
 	struct bpe_scratch *s;
 
 	if (scratch_make(&s, m) < 0 || bpe_cache_init(&s->cache) < 0) {
-		scratch_free(s);
+		bpe_scratch_free(s);
 		return -1;
 	}
 	*out = s;
@@ -148,12 +148,13 @@ static int load(struct text_model *m)
 	    bpe_cuts_init(&b->cuts, m) < 0)
 		goto out;
 	/* Cut parts are short, and the cache has most of them: there it was measured not to be worth the time. */
-	result = b->ignore_merges || b->cuts.pairs ? 0 : mark_whole(m, b, s);
+	result = b->ignore_merges || (b->cuts.pairs && !m->byte_level) ? 0 : mark_whole(m, b, s);
 out:
-	scratch_free(s);
+	bpe_scratch_free(s);
 	return result;
 }
 
+/* A word without a place that can be cut, or as if it had none. */
 static int encode_word(const struct text_model *m, struct bpe_scratch *s, struct bytes word,
 		       size_t at, bool whole, struct model_tokens *out)
 {
@@ -178,7 +179,23 @@ static int encode_word(const struct text_model *m, struct bpe_scratch *s, struct
 }
 
 static int encode_parts(const struct text_model *m, struct bpe_scratch *s, struct bytes piece,
-			struct model_tokens *out)
+			size_t next, struct model_tokens *out)
+{
+	const struct bpe *b = m->own;
+
+	for (size_t at = 0; at < piece.size; at = next) {
+		if (at > 0)
+			next = bpe_cuts_next(&b->cuts, piece, at);
+		if (encode_word(m, s, (struct bytes){ piece.data + at, next - at }, at, false,
+				out) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A piece that is most likely more than a word: in scripts without spaces, or without pre-tokenizer. */
+static int encode_long(const struct text_model *m, struct bpe_scratch *s, struct bytes piece,
+		       struct model_tokens *out)
 {
 	const struct bpe *b = m->own;
 
@@ -188,13 +205,7 @@ static int encode_parts(const struct text_model *m, struct bpe_scratch *s, struc
 		if (id != TOKEN_NONE)
 			return model_tokens_put(out, id, 0, piece.size);
 	}
-	for (size_t at = 0, next; at < piece.size; at = next) {
-		next = bpe_cuts_next(&b->cuts, piece, at);
-		if (encode_word(m, s, (struct bytes){ piece.data + at, next - at }, at, false,
-				out) < 0)
-			return -1;
-	}
-	return 0;
+	return encode_parts(m, s, piece, bpe_cuts_next(&b->cuts, piece, 0), out);
 }
 
 static int encode(const struct text_model *m, void *own, struct bytes piece,
@@ -202,8 +213,8 @@ static int encode(const struct text_model *m, void *own, struct bytes piece,
 {
 	const struct bpe *b = m->own;
 
-	if (b->cuts.pairs)
-		return encode_parts(m, own, piece, out);
+	if (b->cuts.pairs && (piece.size > SHORT_KEY_MAX || !m->byte_level))
+		return encode_long(m, own, piece, out);
 	return encode_word(m, own, piece, 0, b->ignore_merges, out);
 }
 
@@ -215,8 +226,8 @@ static uint64_t dropped_so_far(const void *own)
 const struct model_parts model_bpe = {
 	.load = load,
 	.unload = unload,
-	.scratch_new = scratch_new,
-	.scratch_free = scratch_free,
+	.scratch_new = bpe_scratch_new,
+	.scratch_free = bpe_scratch_free,
 	.encode = encode,
 	.sample = bpe_sample,
 	.dropped = dropped_so_far,

@@ -1,9 +1,13 @@
 /*
- * lib/text/bpe_cuts.c - places in a long piece that no merge can cross
+ * lib/text/bpe_cuts.c - places in a piece that no merge can cross
  *
- * Some tokenizers (SentencePiece's, without pre-tokenizer) give the model whole documents. Between two characters that are
- * pieces by themselves, and that no merge joins as the end of its left and the start of its right part, no symbol
- * can ever reach across: what lies on the two sides is merged apart, word by word, and the cache of words serves.
+ * Some tokenizers (SentencePiece's, without pre-tokenizer) give the model whole documents, and in scripts that have no
+ * spaces whole sentences are words. The first symbol that reaches across a place comes from a merge whose left part
+ * ends there. So where no merge has the character before the place at the end of its left part and the one after it at the start
+ * of its right part, what lies on the two sides is merged apart, and the cache of words serves.
+ *
+ * Characters must be symbols of their own to begin with, or their bytes must be: then a part may also begin or end inside a
+ * character, and the two bytes at such a place are kept.
  */
 #include "lib/base/utf8.h"
 #include "lib/text/bpe_parts.h"
@@ -54,6 +58,21 @@ static bool joins(const struct vocabulary_piece *left, const struct vocabulary_p
 	       memcmp(result->data + left->size, right->data, right->size) == 0;
 }
 
+/* Bytes: where either character is not whole, the bytes beside the place; nothing where the place is inside one. */
+static bool mark_bytes(struct bpe_cuts *c, const struct vocabulary_piece *left,
+		       const struct vocabulary_piece *right)
+{
+	uint8_t a, b;
+
+	if (left->size == 0 || right->size == 0)
+		return false;
+	a = (uint8_t)left->data[left->size - 1];
+	b = (uint8_t)right->data[0];
+	if ((b & 0xC0) != 0x80)
+		mark(c->bytes, a * 256u + b);
+	return true;
+}
+
 /* False when a merge is not what it seems by its texts. */
 static bool mark_merges(struct bpe_cuts *c, const struct text_model *m)
 {
@@ -65,10 +84,12 @@ static bool mark_merges(struct bpe_cuts *c, const struct text_model *m)
 		const struct vocabulary_piece *right = vocabulary_at(v, merge->right);
 		uint32_t a = last_point(left), b = first_point(right);
 
-		if (a == NO_POINT || b == NO_POINT ||
-		    !joins(left, right, vocabulary_at(v, merge->result)))
+		if (!joins(left, right, vocabulary_at(v, merge->result)))
 			return false;
-		mark(c->pairs, pair_slot(a, b));
+		if (a != NO_POINT && b != NO_POINT)
+			mark(c->pairs, pair_slot(a, b));
+		else if (!m->byte_level || !mark_bytes(c, left, right))
+			return false;
 	}
 	return true;
 }
@@ -89,17 +110,38 @@ static void mark_pieces(struct bpe_cuts *c, const struct vocabulary *v)
 int bpe_cuts_init(struct bpe_cuts *c, const struct text_model *m)
 {
 	/* Where a character vanishes, what stood on its two sides may merge. */
-	if (m->spec.drop_unknown || m->byte_level || m->spec.continuing_prefix.size ||
+	if (m->spec.drop_unknown || m->spec.continuing_prefix.size ||
 	    m->spec.end_of_word_suffix.size)
 		return 0;
 	c->pairs = mem_new((size_t)1 << (PAIR_BITS - 6), sizeof(*c->pairs));
-	c->plain = c->pairs ? mem_new(CODE_POINTS / 64 + 1, sizeof(*c->plain)) : NULL;
-	if (!c->plain)
+	if (!c->pairs)
 		return -1;
-	mark_pieces(c, &m->vocabulary);
+	if (!m->byte_level) {
+		c->plain = mem_new(CODE_POINTS / 64 + 1, sizeof(*c->plain));
+		if (!c->plain)
+			return -1;
+		mark_pieces(c, &m->vocabulary);
+	}
 	if (!mark_merges(c, m))
 		bpe_cuts_clear(c);
 	return 0;
+}
+
+int bpe_cuts_begin(struct bpe_cuts *c)
+{
+	size_t words = CODE_POINTS / 64 + 1;
+
+	c->pairs = mem_new((size_t)1 << (PAIR_BITS - 6), sizeof(*c->pairs));
+	c->plain = c->pairs ? mem_new(words, sizeof(*c->plain)) : NULL;
+	if (!c->plain)
+		return -1;
+	memset(c->plain, 0xFF, words * sizeof(*c->plain));
+	return 0;
+}
+
+void bpe_cuts_mark(struct bpe_cuts *c, uint32_t left, uint32_t right)
+{
+	mark(c->pairs, pair_slot(left, right));
 }
 
 void bpe_cuts_clear(struct bpe_cuts *c)
@@ -124,6 +166,19 @@ static inline size_t step(struct bytes piece, size_t at, uint32_t *point)
 	return at + (n ? n : 1);
 }
 
+/* Whether a merge may join LEFT and RIGHT; AT is where the right one begins. */
+static inline bool may_join(const struct bpe_cuts *c, struct bytes piece, size_t at, uint32_t left,
+			    uint32_t right)
+{
+	const uint8_t *p = (const uint8_t *)piece.data + at;
+
+	if (has(c->pairs, pair_slot(left, right)))
+		return true;
+	if (c->plain)
+		return !has(c->plain, left) || !has(c->plain, right);
+	return left == NO_POINT || right == NO_POINT || has(c->bytes, p[-1] * 256u + p[0]);
+}
+
 size_t bpe_cuts_next(const struct bpe_cuts *c, struct bytes piece, size_t at)
 {
 	uint32_t left, right;
@@ -132,8 +187,7 @@ size_t bpe_cuts_next(const struct bpe_cuts *c, struct bytes piece, size_t at)
 	while (next < piece.size) {
 		size_t after = step(piece, next, &right);
 
-		if (has(c->plain, left) && has(c->plain, right) &&
-		    !has(c->pairs, pair_slot(left, right)))
+		if (!may_join(c, piece, next, left, right))
 			return next;
 		left = right;
 		next = after;

@@ -71,16 +71,34 @@ static int check(const struct model_spec *spec, const struct vocabulary *v, size
 	return 0;
 }
 
-static bool fill(struct bpe_merges *t, const struct model_spec *spec)
+static bool fill(struct bpe_merges *t, const struct merge_spec *merges, const uint32_t *ranks,
+		 size_t n)
 {
-	for (size_t i = 0; i < spec->n_merges; i++) {
-		const struct merge_spec *m = &spec->merges[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct merge_spec *m = &merges[i];
+		uint32_t rank = ranks ? ranks[i] : (uint32_t)i;
 
-		if (!put(t,
-			 (struct bpe_merge){ bpe_pair(m->left, m->right), (uint32_t)i, m->result }))
+		if (!put(t, (struct bpe_merge){ bpe_pair(m->left, m->right), rank, m->result }))
 			return false;
 	}
 	return true;
+}
+
+int bpe_merges_fill(struct bpe_merges *t, const struct merge_spec *merges, const uint32_t *ranks,
+		    size_t n)
+{
+	if (n > MERGES_MAX)
+		return err_set(ERR_LIMIT, "%zu merges: at most %u are read", n, MERGES_MAX);
+	if (bpe_merges_init(t, n) < 0)
+		return -1;
+	for (int i = 0; i < TRIES; i++) {
+		if (fill(t, merges, ranks, n))
+			return 0;
+		t->multiplier = t->multiplier * UINT64_C(0xD1342543DE82EF95) | 1;
+		t->steps = allowed_steps(n);
+		memset(t->slots, 0xFF, (t->mask + 1) * sizeof(*t->slots));
+	}
+	return collide();
 }
 
 int bpe_merges_load(struct bpe_merges *t, const struct model_spec *spec, const struct vocabulary *v)
@@ -91,14 +109,5 @@ int bpe_merges_load(struct bpe_merges *t, const struct model_spec *spec, const s
 	for (size_t i = 0; i < spec->n_merges; i++)
 		if (check(spec, v, i) < 0)
 			return -1;
-	if (bpe_merges_init(t, spec->n_merges) < 0)
-		return -1;
-	for (int i = 0; i < TRIES; i++) {
-		if (fill(t, spec))
-			return 0;
-		t->multiplier = t->multiplier * UINT64_C(0xD1342543DE82EF95) | 1;
-		t->steps = allowed_steps(spec->n_merges);
-		memset(t->slots, 0xFF, (t->mask + 1) * sizeof(*t->slots));
-	}
-	return collide();
+	return bpe_merges_fill(t, spec->merges, NULL, spec->n_merges);
 }

@@ -35,6 +35,13 @@ void bpe_merges_clear(struct bpe_merges *t);
 int bpe_merges_load(struct bpe_merges *t, const struct model_spec *spec,
 		    const struct vocabulary *v);
 
+/*
+ * N merges, whose ids are not checked; RANKS, one each, or NULL: the place in the list. Equal ranks are taken from the left
+ * of the word.
+ */
+int bpe_merges_fill(struct bpe_merges *t, const struct merge_spec *merges, const uint32_t *ranks,
+		    size_t n);
+
 /* Adds one. -1: too many collisions so far. */
 int bpe_merges_put(struct bpe_merges *t, const struct merge_spec *merge, uint32_t rank);
 
@@ -67,13 +74,19 @@ static inline const struct bpe_merge *bpe_merges_find(const struct bpe_merges *t
 /* --- cuts (bpe_cuts.c): places in a long piece that no merge can cross --- */
 
 struct bpe_cuts {
-	uint64_t *
-		pairs; /* NULL: not used; a bit for each hash of two characters that a merge may join */
-	uint64_t *plain; /* a bit for each code point below CUT_END that is a piece */
+	/* NULL: not used; a bit for each hash of two characters that a merge may join */
+	uint64_t *pairs;
+	/* A bit for each code point that is a piece; NULL when symbols are bytes. */
+	uint64_t *plain;
+	/* Then a bit for each two bytes that a merge may join where a character begins that it has no more than a part of. */
+	uint64_t bytes[256 * 256 / 64];
 };
 
-/* Not used, with success, where it would not hold: byte-level, prefixes, suffixes, merges that are no joining of texts. */
+/* Not used, with success, where it would not hold: prefixes, suffixes, characters that vanish, merges that are no joining of texts. */
 int bpe_cuts_init(struct bpe_cuts *c, const struct text_model *m);
+/* Begins one in which any place may be cut that is not marked: between the characters LEFT and RIGHT there is a merge. */
+int bpe_cuts_begin(struct bpe_cuts *c);
+void bpe_cuts_mark(struct bpe_cuts *c, uint32_t left, uint32_t right);
 void bpe_cuts_clear(struct bpe_cuts *c);
 /* The end of the part of PIECE that begins at AT: the first place after it that can be cut, or the piece's end. */
 size_t bpe_cuts_next(const struct bpe_cuts *c, struct bytes piece, size_t at);
@@ -165,8 +178,14 @@ int bpe_put_lossy(const struct bpe *b, const struct bpe_scratch *s, struct bytes
 /* bpe_ranks.c: the merges of merge_by_rank, into B and the model's spec; symbols are there. */
 int bpe_ranks_load(struct bpe *b, struct text_model *m, struct bpe_scratch *s);
 
-/* bpe_sample.c */
+/* bpe_sample.c. The second merges the symbols of S as HOW's dropout and keys say. */
 int bpe_sample(const struct text_model *m, void *own, struct bytes piece,
 	       const struct model_sampling *how, struct model_tokens *out);
+int bpe_merge_dropout(const struct bpe_merges *t, struct bpe_scratch *s,
+		      const struct model_sampling *how);
+
+/* bpe.c, for kinds of BPE that have a bpe_scratch too. */
+int bpe_scratch_new(void **out, const struct text_model *m);
+void bpe_scratch_free(void *own);
 
 #endif

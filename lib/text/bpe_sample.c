@@ -34,20 +34,26 @@ static int merge(const struct bpe_merges *t, struct bpe_scratch *s, double dropo
 	return 0;
 }
 
+int bpe_merge_dropout(const struct bpe_merges *t, struct bpe_scratch *s,
+		      const struct model_sampling *how)
+{
+	struct random_stream draws =
+		random_at(how->seed, how->document, hash_short("bpe.dropout", 11, 0));
+
+	return merge(t, s, how->dropout, &draws, how->position);
+}
+
 int bpe_sample(const struct text_model *m, void *own, struct bytes piece,
 	       const struct model_sampling *how, struct model_tokens *out)
 {
 	const struct bpe *b = m->own;
 	struct bpe_scratch *s = own;
-	struct random_stream draws;
 
 	if (!(how->dropout >= 0 && how->dropout <= 1))
 		return err_set(ERR_ARGUMENT, "dropout %g: it is from 0 to 1", how->dropout);
 	if (how->dropout == 0)
 		return model_bpe.encode(m, own, piece, out);
-	draws = random_at(how->seed, how->document, hash_short("bpe.dropout", 11, 0));
-	if (bpe_symbols(m, s, piece) < 0 ||
-	    merge(&b->merges, s, how->dropout, &draws, how->position) < 0)
+	if (bpe_symbols(m, s, piece) < 0 || bpe_merge_dropout(&b->merges, s, how) < 0)
 		return -1;
 	return bpe_put_symbols(s, piece, 0, out);
 }

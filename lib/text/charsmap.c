@@ -92,27 +92,75 @@ static int text_at(const struct charsmap *m, uint32_t offset, struct bytes *put)
 	return 1;
 }
 
+/* One byte down from *NODE; false when no key goes on so. ENDS: a key ends here, and *NODE is where its value lies. */
+static bool descend(const struct charsmap *m, size_t *node, unsigned char byte, bool *ends)
+{
+	uint32_t unit;
+
+	*node ^= byte;
+	if (*node >= m->n_units)
+		return false;
+	unit = unit_at(m, *node);
+	if (!byte || unit_label(unit) != byte)
+		return false;
+	*node ^= unit_offset(unit);
+	*ends = unit_ends_key(unit);
+	return true;
+}
+
+/* What the key stands for whose value lies at NODE. */
+static int value_at(const struct charsmap *m, size_t node, struct bytes *put)
+{
+	if (node >= m->n_units)
+		return err_set(ERR_FORMAT, "character map: a value lies at unit %zu of %zu", node,
+			       m->n_units);
+	return text_at(m, unit_at(m, node) & 0x7FFFFFFF, put);
+}
+
 int charsmap_find(const struct charsmap *m, struct bytes text, struct bytes *put)
 {
 	size_t node = unit_offset(unit_at(m, 0));
-	uint32_t unit;
+	bool ends;
 
-	for (size_t i = 0; i < text.size && text.data[i]; i++) {
-		unsigned char byte = (unsigned char)text.data[i];
-
-		node ^= byte;
-		if (node >= m->n_units)
+	for (size_t i = 0; i < text.size; i++) {
+		if (!descend(m, &node, (unsigned char)text.data[i], &ends))
 			return 0;
-		unit = unit_at(m, node);
-		if (unit_label(unit) != byte)
-			return 0;
-		node ^= unit_offset(unit);
-		if (!unit_ends_key(unit))
-			continue;
-		if (node >= m->n_units)
-			return err_set(ERR_FORMAT, "character map: a value lies at unit %zu of %zu",
-				       node, m->n_units);
-		return text_at(m, unit_at(m, node) & 0x7FFFFFFF, put);
+		if (ends)
+			return value_at(m, node, put);
 	}
 	return 0;
+}
+
+int charsmap_find_longest(const struct charsmap *m, struct bytes text, struct bytes *put,
+			  size_t *taken)
+{
+	size_t node = unit_offset(unit_at(m, 0)), value = 0;
+	bool ends;
+
+	*taken = 0;
+	for (size_t i = 0; i < text.size; i++) {
+		if (!descend(m, &node, (unsigned char)text.data[i], &ends))
+			break;
+		if (ends) {
+			*taken = i + 1;
+			value = node;
+		}
+	}
+	return *taken ? value_at(m, value, put) : 0;
+}
+
+bool charsmap_begins(const struct charsmap *m, unsigned char a)
+{
+	size_t node = unit_offset(unit_at(m, 0));
+	bool ends;
+
+	return descend(m, &node, a, &ends);
+}
+
+bool charsmap_begins_two(const struct charsmap *m, unsigned char a, unsigned char b)
+{
+	size_t node = unit_offset(unit_at(m, 0));
+	bool ends;
+
+	return descend(m, &node, a, &ends) && descend(m, &node, b, &ends);
 }

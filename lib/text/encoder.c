@@ -272,10 +272,26 @@ static int encode_invalid(struct encoder *e, struct bytes document, size_t from,
 	return encode_piece(e, &e->text, 0, e->text.size);
 }
 
+/* By SentencePiece's rules a document is one text, whatever its bytes are. */
+static int encode_sentencepiece(struct encoder *e, struct bytes document)
+{
+	const struct tokenizer_spec *spec = e->tokenizer->spec;
+	size_t valid = utf8_valid_prefix(document.data, document.size);
+
+	if (valid < document.size && !spec->model.byte_fallback &&
+	    !(spec->n_normalizers && spec->normalizers->kind == NORMALIZER_SENTENCEPIECE &&
+	      spec->normalizers->sentencepiece.replace_invalid))
+		return err_set(ERR_FORMAT, "byte %zu: not UTF-8, and the tokenizer has no bytes",
+			       valid);
+	return document.size ? encode_valid(e, document, 0, document.size) : 0;
+}
+
 static int encode_document(struct encoder *e, struct bytes document)
 {
 	size_t at = 0;
 
+	if (e->tokenizer->spec->model.sentencepiece)
+		return encode_sentencepiece(e, document);
 	while (at < document.size) {
 		size_t valid = utf8_valid_prefix(document.data + at, document.size - at);
 		size_t to;

@@ -29,6 +29,17 @@ static void put_pattern(struct buffer *b, const struct pattern_spec *p)
 	put_text(b, p->text);
 }
 
+/* The texts to keep are pieces of the model, which says so. */
+static void put_sentencepiece(struct buffer *b, const struct normalizer_spec *n)
+{
+	put_text(b, n->sentencepiece.charsmap);
+	buffer_put_u64(b, n->sentencepiece.add_dummy_prefix);
+	buffer_put_u64(b, n->sentencepiece.whitespace_as_suffix);
+	buffer_put_u64(b, n->sentencepiece.remove_extra_whitespaces);
+	buffer_put_u64(b, n->sentencepiece.escape_whitespaces);
+	buffer_put_u64(b, n->sentencepiece.replace_invalid);
+}
+
 static void put_normalizer(struct buffer *b, const struct normalizer_spec *n)
 {
 	buffer_put_u64(b, n->kind);
@@ -45,6 +56,7 @@ static void put_normalizer(struct buffer *b, const struct normalizer_spec *n)
 		put_text(b, n->replace.content);
 		break;
 	case NORMALIZER_PREPEND: put_text(b, n->prepend); break;
+	case NORMALIZER_SENTENCEPIECE: put_sentencepiece(b, n); break;
 	case NORMALIZER_STRIP:
 		buffer_put_u64(b, n->strip.left);
 		buffer_put_u64(b, n->strip.right);
@@ -100,8 +112,10 @@ static int put_pieces(struct buffer *b, const struct model_spec *m)
 	for (size_t i = 0; i < m->n_pieces; i++) {
 		buffer_put_u64(b, order[i]->id);
 		put_text(b, order[i]->text);
-		if (m->kind == MODEL_UNIGRAM)
+		if (m->kind == MODEL_UNIGRAM || m->sentencepiece)
 			buffer_put_f64(b, order[i]->score);
+		if (m->sentencepiece)
+			buffer_put_u64(b, m->piece_types[order[i] - m->pieces]);
 	}
 	free(order);
 	return 0;
@@ -109,7 +123,7 @@ static int put_pieces(struct buffer *b, const struct model_spec *m)
 
 static int put_model(struct buffer *b, const struct model_spec *m)
 {
-	buffer_put_u64(b, m->kind);
+	buffer_put_u64(b, (uint64_t)m->kind | (m->sentencepiece ? 1 << 8 : 0));
 	if (put_pieces(b, m) < 0)
 		return -1;
 	buffer_put_u64(b, m->n_merges);

@@ -18,6 +18,16 @@ static bool puts_before(const struct normalizer_spec *n)
 	return n->kind == NORMALIZER_PREPEND || doubles_mark(n);
 }
 
+/* Takes the prefix out of N, which stays. Returns whether it had one. */
+static bool take_out_of_normalizer(struct normalizer_spec *n)
+{
+	bool had = n->kind == NORMALIZER_SENTENCEPIECE && n->sentencepiece.add_dummy_prefix;
+
+	if (had)
+		n->sentencepiece.add_dummy_prefix = false;
+	return had;
+}
+
 /* Takes the prefix out of P. Returns whether it had one. */
 static bool take_out(struct pretokenizer_spec *p)
 {
@@ -47,6 +57,8 @@ int words_inside_new(struct words **out, struct inside_spec *s, const struct tok
 		if (!puts_before(&spec->normalizers[i]))
 			s->normalizers[n++] = spec->normalizers[i];
 	differs = n < spec->n_normalizers;
+	for (size_t i = 0; i < n; i++)
+		differs |= take_out_of_normalizer(&s->normalizers[i]);
 	for (size_t i = 0; i < spec->n_pretokenizers; i++) {
 		s->pretokenizers[i] = spec->pretokenizers[i];
 		differs |= take_out(&s->pretokenizers[i]);

@@ -3,11 +3,11 @@
 
 #include "lib/text/model_parts.h"
 
-static const struct model_parts *find_parts(enum model_kind_text kind)
+static const struct model_parts *find_parts(const struct model_spec *spec)
 {
-	switch (kind) {
-	case MODEL_BPE: return &model_bpe;
-	case MODEL_UNIGRAM: return &model_unigram;
+	switch (spec->kind) {
+	case MODEL_BPE: return spec->sentencepiece ? &model_bpe_spm : &model_bpe;
+	case MODEL_UNIGRAM: return spec->sentencepiece ? &model_unigram_spm : &model_unigram;
 	case MODEL_WORDPIECE: return &model_wordpiece;
 	case MODEL_WORDLEVEL: return &model_wordlevel;
 	}
@@ -21,7 +21,7 @@ int text_model_new(struct text_model **out, const struct model_spec *spec, bool 
 	*out = NULL;
 	if (!m)
 		return -1;
-	m->parts = find_parts(spec->kind);
+	m->parts = find_parts(spec);
 	m->spec = *spec;
 	m->byte_level = byte_level;
 	if (!m->parts) {

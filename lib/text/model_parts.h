@@ -43,7 +43,8 @@ struct model_parts {
 	uint64_t (*dropped)(const void *own);
 };
 
-extern const struct model_parts model_bpe, model_unigram, model_wordpiece, model_wordlevel;
+extern const struct model_parts model_bpe, model_bpe_spm, model_unigram, model_unigram_spm,
+	model_wordpiece, model_wordlevel;
 
 /* Appends one token. 0, or -1 with the error set. */
 static inline int model_tokens_put(struct model_tokens *t, uint32_t id, size_t from, size_t to)

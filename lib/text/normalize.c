@@ -95,6 +95,8 @@ static int add_component(struct normalizer *n, const struct normalizer_spec *spe
 		s->left = spec->strip.left;
 		s->right = spec->strip.right;
 		return 0;
+	case NORMALIZER_SENTENCEPIECE:
+		return step_prepare_sentencepiece(add(n, &step_sentencepiece, 0), spec);
 	}
 	return err_set(ERR_ARGUMENT, "normalizer %d is not known", (int)spec->kind);
 }
@@ -129,6 +131,7 @@ void normalizer_free(struct normalizer *n)
 		regex_free(n->steps[i].regex);
 		literal_free(&n->steps[i].find);
 		charsmap_free(n->steps[i].charsmap);
+		trie_clear(&n->steps[i].keep);
 	}
 	free(n->steps);
 	free(n);

@@ -12,6 +12,7 @@
 #include "lib/text/regex.h"
 #include "lib/text/spec.h"
 #include "lib/text/text.h"
+#include "lib/text/trie.h"
 #include "lib/text/unicode_normalize.h"
 
 struct step;
@@ -36,7 +37,9 @@ struct step {
 	struct bytes put;	   /* replace, prepend */
 	struct regex *regex;	   /* owned */
 	struct charsmap *charsmap; /* owned */
-	bool plain[128];	   /* charsmap: ASCII that it leaves alone */
+	bool plain[128];	   /* charsmap, sentencepiece: ASCII that it leaves alone */
+	const struct normalizer_spec *spec; /* sentencepiece */
+	struct trie keep;		    /* sentencepiece: the texts that stay; owned */
 };
 
 extern const struct step_kind step_form;
@@ -50,6 +53,7 @@ extern const struct step_kind step_charsmap;
 extern const struct step_kind step_replace;
 extern const struct step_kind step_prepend;
 extern const struct step_kind step_strip;
+extern const struct step_kind step_sentencepiece;
 
 /* Bytes of the character at the start of N bytes (N > 0) of well-formed text; never more than N. */
 static inline size_t char_length(const char *data, size_t n)
@@ -79,6 +83,9 @@ static inline uint32_t char_decode(const char *data, size_t n, size_t *length)
 
 /* Fills S->plain from its character map. */
 void step_find_plain(struct step *s);
+
+/* Makes all that a step of sentencepiece needs from SPEC, which must outlive it. */
+int step_prepare_sentencepiece(struct step *s, const struct normalizer_spec *spec);
 
 /* Where the first character at or after AT stands that has a trait of S->mask; SIZE when none has. */
 size_t step_scan(const struct step *s, const char *data, size_t size, size_t at);

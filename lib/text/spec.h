@@ -46,6 +46,7 @@ enum normalizer_kind {
 	NORMALIZER_PREPEND,
 	NORMALIZER_STRIP,
 	NORMALIZER_BYTE_LEVEL,
+	NORMALIZER_SENTENCEPIECE, /* all that SentencePiece does before its model; no file of tokenizers says it */
 };
 
 enum tristate {
@@ -70,6 +71,22 @@ struct normalizer_spec {
 		struct {
 			bool left, right;
 		} strip;
+		/*
+		 * Stands alone, and sees the document's bytes. From the left: a text of KEEP stays as it is, else the
+		 * longest key of the map gives way to what it stands for (empty: no map), else a character stays.
+		 * Spaces (U+0020) are U+2581 then, where they are escaped.
+		 */
+		struct {
+			struct bytes charsmap;
+			const struct bytes *keep; /* the user-defined pieces */
+			size_t n_keep;
+			bool add_dummy_prefix;	   /* a space before the text, if there is any */
+			bool whitespace_as_suffix; /* that space comes after it */
+			bool remove_extra_whitespaces; /* at both ends, and but one elsewhere */
+			bool escape_whitespaces;
+			/* A byte that is not UTF-8 becomes U+FFFD, as there; else it stays, for the model's byte pieces. */
+			bool replace_invalid;
+		} sentencepiece;
 	};
 };
 
@@ -140,10 +157,19 @@ enum model_kind_text {
 	MODEL_WORDLEVEL,
 };
 
+/* What SentencePiece says of a piece. Control pieces are no part of a model: they are added tokens. */
+enum piece_type {
+	PIECE_NORMAL,
+	PIECE_UNKNOWN,	    /* the piece `unk`; its text matches nothing */
+	PIECE_USER_DEFINED, /* never cut */
+	PIECE_UNUSED,	    /* bpe: merged like any, then cut again; unigram: not there */
+	PIECE_BYTE,	    /* <0xNN>, for bytes of unknown characters; its text matches nothing */
+};
+
 struct piece_spec {
 	struct bytes text; /* as tokenizer.json spells it (byte-level models: in their alphabet) */
 	uint32_t id;
-	double score; /* unigram */
+	double score; /* unigram; bpe by SentencePiece's rules */
 };
 
 struct merge_spec {
@@ -170,6 +196,16 @@ struct model_spec {
 	bool drop_unknown;
 	/* bpe, instead of merges: two neighbours merge when joined they are a piece, the lowest id first (rank files). */
 	bool merge_by_rank;
+	/*
+	 * bpe, unigram: the rules of SentencePiece. Texts are those of pieces, whose types are PIECE_TYPES (of enum
+	 * piece_type, as many as pieces). bpe, instead of merges: two neighbours merge when joined they are a piece,
+	 * the highest score first, the leftmost of equals, be they characters without a piece. unigram: sums and scores
+	 * are f32, a user-defined piece of N bytes scores (N - 1) / 10, an unknown character 10 less than the lowest normal piece. Unknown
+	 * neighbours are one token; with byte_fallback each byte of them is its byte piece. A control or
+	 * user-defined piece is none of `added` unless it is to be matched there.
+	 */
+	bool sentencepiece;
+	const uint8_t *piece_types;
 	uint32_t max_word_chars; /* wordpiece: max_input_chars_per_word, 100 */
 };
 

@@ -89,7 +89,7 @@ static int load(struct text_model *m)
 	return load_scores(m, u) < 0 ? -1 : load_trie(m, u);
 }
 
-static void unload(void *own)
+void unigram_unload(void *own)
 {
 	struct unigram *u = own;
 
@@ -100,7 +100,7 @@ static void unload(void *own)
 	free(u);
 }
 
-static int scratch_new(void **out, const struct text_model *m)
+int unigram_scratch_new(void **out, const struct text_model *m)
 {
 	struct unigram_scratch *s = mem_new(1, sizeof(*s));
 
@@ -108,7 +108,7 @@ static int scratch_new(void **out, const struct text_model *m)
 	return s ? 0 : -1;
 }
 
-static void scratch_free(void *own)
+void unigram_scratch_free(void *own)
 {
 	struct unigram_scratch *s = own;
 
@@ -116,6 +116,7 @@ static void scratch_free(void *own)
 		return;
 	unigram_paths_free(s->paths);
 	free(s->steps);
+	free(s->rounded);
 	free(s->scores);
 	free(s->raw.items);
 	free(s);
@@ -138,10 +139,8 @@ struct search {
 
 static int missing(struct bytes piece, size_t at, size_t width)
 {
-	return err_set(ERR_FORMAT,
-		       "byte %zu of the piece: no piece for " BYTES_FMT
-		       ", and the model has no unknown token",
-		       at, BYTES_ARG(((struct bytes){ piece.data + at, width })));
+	return err_set(ERR_FORMAT, "no piece for " BYTES_FMT ", and the model has no unknown token",
+		       BYTES_ARG(((struct bytes){ piece.data + at, width })));
 }
 
 static inline void offer(struct unigram_step *to, double score, uint32_t from, uint32_t place)
@@ -296,9 +295,9 @@ int unigram_encode(const struct text_model *m, void *own, struct bytes piece,
 
 const struct model_parts model_unigram = {
 	.load = load,
-	.unload = unload,
-	.scratch_new = scratch_new,
-	.scratch_free = scratch_free,
+	.unload = unigram_unload,
+	.scratch_new = unigram_scratch_new,
+	.scratch_free = unigram_scratch_free,
 	.encode = unigram_encode,
 	.sample = unigram_sample,
 };

@@ -33,6 +33,8 @@ struct unigram_step {
 struct unigram_scratch {
 	struct unigram_step *steps;
 	size_t steps_capacity;
+	void *rounded; /* by SentencePiece's rules, instead of steps */
+	size_t rounded_capacity;
 	double *scores; /* sampling: of what follows each place */
 	size_t scores_capacity;
 	struct model_tokens raw; /* before unknown neighbours are joined */
@@ -91,6 +93,15 @@ int unigram_sample(const struct text_model *m, void *own, struct bytes piece,
 int unigram_sample_best(const struct text_model *m, struct unigram_scratch *s, struct bytes piece,
 			const struct model_sampling *how, struct model_tokens *out);
 void unigram_paths_free(struct unigram_paths *p); /* NULL is allowed */
+
+/* As the first case of unigram_sample_best, of all ways. Unknown characters are tokens of their own yet. */
+int unigram_sample_all(const struct text_model *m, struct unigram_scratch *s, struct bytes piece,
+		       const struct model_sampling *how, struct model_tokens *out);
+
+/* For the kinds that have the same tables (a struct unigram) and scratch. */
+void unigram_unload(void *own);
+int unigram_scratch_new(void **out, const struct text_model *m);
+void unigram_scratch_free(void *own);
 
 /* The draw of PLACE under HOW's keys: [0, 1). */
 double unigram_draw(const struct model_sampling *how, size_t place);

@@ -113,8 +113,8 @@ static struct unigram_edge choose(const struct text_model *m, const struct unigr
 	return last;
 }
 
-static int sample_all(const struct text_model *m, struct unigram_scratch *s, struct bytes piece,
-		      const struct model_sampling *how, struct model_tokens *out)
+int unigram_sample_all(const struct text_model *m, struct unigram_scratch *s, struct bytes piece,
+		       const struct model_sampling *how, struct model_tokens *out)
 {
 	if (weigh(m, s, piece, how->alpha) < 0)
 		return -1;
@@ -139,6 +139,6 @@ int unigram_sample(const struct text_model *m, void *own, struct bytes piece,
 	if (how->alpha == 0 || how->n_best == 1)
 		return unigram_encode(m, own, piece, out);
 	result = how->n_best ? unigram_sample_best(m, own, piece, how, out)
-			     : sample_all(m, own, piece, how, out);
+			     : unigram_sample_all(m, own, piece, how, out);
 	return result < 0 ? -1 : unigram_join_unknown(m, own, piece, first, out);
 }
