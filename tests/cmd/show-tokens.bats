@@ -77,7 +77,7 @@ columns()
 	refuses show-tokens "${t[@]}" --special refuse --text '<|endoftext|>'
 	has "$err" 'byte 0' '<|endoftext|>'
 	works show-tokens -t "$good/spm-bpe.model" --bytes --text '😀'
-	has "$out" $'"<0x9F>"\t0\t0\tbyte\t-\t9f'
+	[ "$(columns 4,7,9 | tr '\t' ' ')" = '"▁" normal e29681 "<0xF0>" byte f0 "<0x9F>" byte 9f "<0x98>" byte 98 "<0x80>" byte 80 ' ]
 	works show-tokens -t "$good/bert.json" --text '€'
 	has "$out" $'"[UNK]"\t0\t3\tunknown'
 	works show-tokens -t "$good/llama3.json" --post-process --text 'a'
