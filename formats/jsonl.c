@@ -180,6 +180,16 @@ static struct bytes without_end(struct bytes line)
 	return line;
 }
 
+/* A byte order mark at the start of the input is none of its text; one anywhere else is. */
+static struct bytes without_mark(struct bytes line)
+{
+	if (line.size >= 3 && memcmp(line.data, "\xef\xbb\xbf", 3) == 0) {
+		line.data += 3;
+		line.size -= 3;
+	}
+	return line;
+}
+
 static bool is_blank(struct bytes line)
 {
 	size_t i = 0;
@@ -199,9 +209,11 @@ static int try_next(struct jsonl *r, struct bytes *record)
 	if (got <= 0)
 		return got;
 	*record = without_end(line);
+	if (r->lines == 0)
+		*record = without_mark(*record);
 	if (record->size > r->line_max)
 		return fail_long(r);
-	r->record_offset = r->passed + r->from;
+	r->record_offset = r->passed + (uint64_t)(record->data - r->data);
 	r->from = r->searched;
 	r->lines++;
 	return is_blank(*record) ? 2 : 1;

@@ -2,7 +2,7 @@
  * formats/jsonl.h - JSON lines from a file or a pipe
  *
  * man/man5/jsonl.5 describes the format. A record is a line, of any length up to a limit; the
- * reader holds one line at a time. What is in a line is not looked at: json.h reads it.
+ * reader holds one line at a time. A byte order mark at the very start is passed over. What is in a line is not looked at: json.h reads it.
  *
  *	while ((got = jsonl_next(r, &record)) > 0)
  *		json_init(j, record.data, record.size, jsonl_name(r),

@@ -67,6 +67,15 @@ static void test_lines(void)
 	      "1@0:abcdefghijklmnopqrstuvwxyz|2@27:1|3@29:ABCDEFGHIJKLMNOPQRSTUVWXYZ|end");
 }
 
+/* C02 */
+static void test_mark(void)
+{
+	reads("\xef\xbb\xbf{}\n[]\n", 9, "1@3:{}|2@6:[]|end");
+	reads("\xef\xbb\xbf", 3, "end");
+	reads("{}\n\xef\xbb\xbf[]", 8, "1@0:{}|2@3:\xef\xbb\xbf[]|end");
+	reads("\xef\xbb", 2, "1@0:\xef\xbb|end");
+}
+
 static void test_nul(void)
 {
 	struct bytes record;
@@ -283,6 +292,7 @@ static void test_damage(void)
 int main(void)
 {
 	tap_run(test_lines);
+	tap_run(test_mark);
 	tap_run(test_nul);
 	tap_run(test_limit);
 	tap_run(test_endless);
