@@ -1,0 +1,109 @@
+/*
+ * lib/graph/plan.h - a graph placed in memory, and run
+ *
+ * plan_new drops nodes that no output, update in place or gradient needs, folds constants, merges equal nodes, fuses the named
+ * patterns, chooses a kernel for every node, and gives every intermediate a place in one arena by its lifetime. All errors
+ * come here; a run cannot fail on the host backends. Nothing is allocated before plan_allocate (or the first run), so that
+ * what does not fit is refused with the options that would make it fit.
+ *
+ * A graph belongs to at most one plan, which may change it; it must outlive the plan.
+ */
+#ifndef LIB_GRAPH_PLAN_H
+#define LIB_GRAPH_PLAN_H
+
+#include "lib/base/buffer.h"
+#include "lib/base/team.h"
+#include "lib/graph/backend.h"
+#include "lib/graph/graph.h"
+
+/* What may be turned off; results are the same to the bit either way. */
+enum plan_pass {
+	PLAN_FOLD = 1,	    /* constants are computed once */
+	PLAN_MERGE = 2,	    /* equal nodes become one */
+	PLAN_IN_PLACE = 4,  /* elementwise results over an operand that ends there */
+	PLAN_EPILOGUE = 8,  /* bias, activation, residual, accumulation into the matmul before */
+	PLAN_SEGMENTS = 16, /* chains of row-wise ops tile by tile */
+	PLAN_REUSE = 32,    /* memory of what has ended is used again */
+};
+#define PLAN_ALL 63u
+
+enum plan_recompute { RECOMPUTE_NONE, RECOMPUTE_BLOCKS, RECOMPUTE_AUTO };
+
+/* An arena that several plans share; they must not run at the same time. */
+struct plan_arena;
+int plan_arena_new(struct plan_arena **out);
+void plan_arena_free(struct plan_arena *a); /* NULL is allowed */
+
+struct plan_options {
+	const struct backend *backend; /* NULL: backend_cpu */
+	struct team *team;	       /* NULL: the calling thread alone */
+	struct plan_arena *arena;      /* NULL: one of its own */
+	unsigned without;	       /* passes that are turned off */
+	bool strict;		       /* a node that the backend does not claim is an error */
+	bool guard;		       /* tests: every tensor in pages of its own, nothing reused */
+	enum plan_recompute
+		recompute; /* scopes named by graph_block are computed again in the backward half */
+	uint64_t memory;   /* bytes at most; 0: no limit */
+};
+
+struct plan;
+
+int plan_new(struct plan **out, struct graph *g, const struct plan_options *o);
+void plan_free(struct plan *p); /* NULL is allowed */
+
+/* --- memory --- */
+
+enum plan_memory {
+	PLAN_WEIGHTS,
+	PLAN_DERIVED,
+	PLAN_GRADIENTS,
+	PLAN_STATE,
+	PLAN_CACHE,
+	PLAN_ACTIVATIONS,
+	PLAN_WORKSPACE,
+	PLAN_MEMORY_COUNT
+};
+
+uint64_t plan_bytes(const struct plan *p, enum plan_memory kind);
+uint64_t plan_bytes_total(const struct plan *p);
+/* A table for people: each kind, the total, the peak's largest tensors. */
+int plan_print_memory(const struct plan *p, struct buffer *out);
+int plan_allocate(struct plan *p);
+
+/* When a tensor of the arena lives, for pictures: nodes FIRST to LAST, bytes FROM to TO. */
+struct plan_life {
+	const struct tensor *tensor;
+	size_t first, last;
+	uint64_t from, to;
+};
+size_t plan_n_lives(const struct plan *p);
+struct plan_life plan_life(const struct plan *p, size_t i);
+
+/* --- running --- */
+
+/*
+ * Where an input is to be written before a run, and where an output or a parameter is read after it: valid as long as the
+ * plan is. NULL with the error set when T has no place of its own (an intermediate that was not named as an output).
+ */
+void *plan_data(struct plan *p, const struct tensor *t);
+
+/* Draws are keyed by SEED and STEP. 0; -1 only on errors of a device. */
+int plan_run(struct plan *p, uint64_t seed, uint64_t step);
+
+/* --- what ran --- */
+
+struct plan_node_stats {
+	const struct node *node;
+	const struct kernel *kernel;
+	const char *backend; /* `ref` for what the backend did not claim */
+	double operations, bytes;
+	uint64_t runs;
+	double seconds; /* of all runs; measured only after plan_measure(p, true) */
+};
+void plan_measure(struct plan *p, bool on);
+size_t plan_n_steps(const struct plan *p);
+struct plan_node_stats plan_step(const struct plan *p, size_t i);
+size_t plan_n_unclaimed(
+	const struct plan *p); /* nodes that run on ref though the backend is another */
+
+#endif

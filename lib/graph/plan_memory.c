@@ -1,0 +1,292 @@
+/*
+ * lib/graph/plan_memory.c - a place in the arena for every intermediate
+ *
+ * A tensor lives from the step that makes it to the last that reads it. Places are given the largest first, each at the
+ * lowest offset where no place that lives at the same time lies (as register allocators and TFLite's planner do it: "greedy by
+ * size", Pisarchyk and Lee 2020). An elementwise result lies over an operand that ends there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/memory.h"
+#include "lib/graph/plan_parts.h"
+
+bool plan_in_arena(const struct tensor *base)
+{
+	return base->node->op != OP_PARAMETER && base->node->op != OP_CONSTANT;
+}
+
+static uint64_t tensor_bytes(const struct tensor *t)
+{
+	size_t size = 0;
+
+	dtype_size(t->dtype, shape_elements(&t->shape), &size);
+	return size;
+}
+
+static uint64_t aligned(uint64_t size)
+{
+	return (size + PLAN_ALIGN - 1) / PLAN_ALIGN * PLAN_ALIGN;
+}
+
+/* --- lifetimes --- */
+
+static int add_place(struct plan *p, const struct tensor *t, uint64_t size, uint32_t first,
+		     uint32_t last)
+{
+	if (mem_grow(&p->places, &p->places_capacity, p->n_places + 1, sizeof(*p->places)) < 0)
+		return -1;
+	p->places[p->n_places] = (struct place){ t, size, 0, first, last };
+	if (t)
+		p->place_of[t->id] = (uint32_t)p->n_places;
+	p->n_places++;
+	return 0;
+}
+
+/* By a base tensor's id: the last step that touches it. */
+static uint32_t *last_uses(const struct plan *p)
+{
+	uint32_t *last = mem_new(p->g->n_tensors + 1, sizeof(*last));
+
+	if (!last)
+		return NULL;
+	for (uint32_t i = 0; i < p->n_steps; i++) {
+		const struct node *n = p->steps[i].node;
+
+		for (int j = 0; j < n->n_in; j++)
+			if (n->in[j])
+				last[n->in[j]->base->id] = i;
+		for (int j = 0; j < n->n_out; j++)
+			last[n->out[j]->base->id] = i;
+		if (n->count)
+			last[n->count->base->id] = i;
+	}
+	/* Inputs keep their values from run to run, outputs to its end. */
+	for (size_t i = 0; i < p->g->n_names; i++)
+		last[p->g->names[i].tensor->base->id] = (uint32_t)p->n_steps;
+	return last;
+}
+
+/* Whether T is the whole of its memory, side by side. */
+static bool is_whole(const struct tensor *t)
+{
+	return t->offset == 0 && tensor_is_dense(t) &&
+	       shape_elements(&t->shape) == shape_elements(&t->base->shape);
+}
+
+/* Output O of the step may lie over input I: the memory ends here, and no other operand sees it otherwise. */
+static bool may_lie_over(const struct plan *p, const uint32_t *last, uint32_t step, int i,
+			 const struct tensor *o)
+{
+	const struct node *n = p->steps[step].node;
+	const struct tensor *x = n->in[i];
+
+	if (!x || !plan_in_arena(x->base) || x->base->node->op == OP_INPUT || !is_whole(x) ||
+	    last[x->base->id] != step || !shape_equal(&x->shape, &o->shape) ||
+	    dtype_info(x->dtype)->bytes != dtype_info(o->dtype)->bytes)
+		return false;
+	for (int j = 0; j < n->n_in; j++)
+		if (j != i && n->in[j] && n->in[j]->base == x->base && n->in[j] != x)
+			return false;
+	return true;
+}
+
+/* The place of an operand that O can take, or NOWHERE. TAKEN: those that other outputs of the step took. */
+static uint32_t take_over(const struct plan *p, const uint32_t *last, uint32_t step,
+			  const struct tensor *o)
+{
+	const struct node *n = p->steps[step].node;
+
+	if (!(op_info(n->op)->flags & OP_ELEMENTWISE) || (p->options.without & PLAN_IN_PLACE) ||
+	    p->options.guard)
+		return NOWHERE;
+	for (int i = 0; i < n->n_in; i++) {
+		uint32_t place = n->in[i] ? p->place_of[n->in[i]->base->id] : NOWHERE;
+		bool taken = false;
+
+		for (int j = 0; j < o->output; j++)
+			taken |= p->place_of[n->out[j]->id] == place;
+		if (place != NOWHERE && !taken && may_lie_over(p, last, step, i, o))
+			return place;
+	}
+	return NOWHERE;
+}
+
+static int place_output(struct plan *p, const uint32_t *last, uint32_t step, const struct tensor *o)
+{
+	uint32_t end = last[o->id], over;
+
+	if (o->base != o || p->place_of[o->id] != NOWHERE)
+		return 0;
+	over = take_over(p, last, step, o);
+	if (over == NOWHERE)
+		return add_place(p, o, tensor_bytes(o), step, end);
+	p->place_of[o->id] = over;
+	if (p->places[over].last < end)
+		p->places[over].last = end;
+	return 0;
+}
+
+static int place_scratch(struct plan *p, uint32_t i)
+{
+	struct plan_step *s = &p->steps[i];
+	uint64_t size = s->kernel->scratch ? s->kernel->scratch(&s->call) : 0;
+
+	if (size == 0)
+		return 0;
+	if (size > p->scratch_size)
+		p->scratch_size = size;
+	s->scratch = (uint32_t)p->n_places;
+	return add_place(p, NULL, size, i, i);
+}
+
+static int find_places(struct plan *p, const uint32_t *last)
+{
+	for (size_t i = 0; i < p->n_order; i++) {
+		const struct tensor *t = p->order[i]->out[0];
+
+		if (p->order[i]->op == OP_INPUT &&
+		    add_place(p, t, tensor_bytes(t), 0, (uint32_t)p->n_steps) < 0)
+			return -1;
+	}
+	for (uint32_t i = 0; i < p->n_steps; i++) {
+		const struct node *n = p->steps[i].node;
+
+		for (int j = 0; j < n->n_out; j++)
+			if (place_output(p, last, i, n->out[j]) < 0)
+				return -1;
+		if (place_scratch(p, i) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- offsets --- */
+
+static int larger_first(const void *a, const void *b)
+{
+	const struct place *x = *(struct place *const *)a, *y = *(struct place *const *)b;
+
+	if (x->size != y->size)
+		return x->size < y->size ? 1 : -1;
+	return x < y ? -1 : x > y;
+}
+
+static bool live_together(const struct place *a, const struct place *b)
+{
+	return a->first <= b->last && b->first <= a->last;
+}
+
+/* BY_OFFSET holds N places that have theirs, in order of offset. Gives X the first gap, and its place among them. */
+static void insert(struct place **by_offset, size_t n, struct place *x)
+{
+	uint64_t at = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct place *y = by_offset[i];
+
+		if (!live_together(x, y))
+			continue;
+		if (y->offset >= at + aligned(x->size))
+			break;
+		if (y->offset + aligned(y->size) > at)
+			at = y->offset + aligned(y->size);
+	}
+	x->offset = at;
+	for (i = n; i && by_offset[i - 1]->offset > at; i--)
+		by_offset[i] = by_offset[i - 1];
+	by_offset[i] = x;
+}
+
+static int give_offsets(struct plan *p)
+{
+	struct place **all = mem_new(2 * p->n_places + 1, sizeof(*all));
+	struct place **by_offset = all + p->n_places;
+
+	if (!all)
+		return -1;
+	for (size_t i = 0; i < p->n_places; i++)
+		all[i] = &p->places[i];
+	qsort(all, p->n_places, sizeof(*all), larger_first);
+	for (size_t i = 0; i < p->n_places; i++) {
+		if (p->options.without & PLAN_REUSE)
+			all[i]->offset = p->arena_size;
+		else
+			insert(by_offset, i, all[i]);
+		if (all[i]->offset + aligned(all[i]->size) > p->arena_size)
+			p->arena_size = all[i]->offset + aligned(all[i]->size);
+	}
+	free(all);
+	return 0;
+}
+
+int plan_places(struct plan *p)
+{
+	uint32_t *last = last_uses(p);
+	int result = last ? 0 : -1;
+
+	p->place_of = mem_new(p->g->n_tensors + 1, sizeof(*p->place_of));
+	if (!p->place_of)
+		result = -1;
+	if (result == 0) {
+		memset(p->place_of, 0xff, (p->g->n_tensors + 1) * sizeof(*p->place_of));
+		result = find_places(p, last);
+	}
+	free(last);
+	return result == 0 ? give_offsets(p) : -1;
+}
+
+/* --- pointers --- */
+
+static char *place_pointer(const struct plan *p, uint32_t place)
+{
+	if (p->options.guard)
+		return p->pages[place];
+	return (char *)p->arena->data + p->places[place].offset;
+}
+
+static size_t offset_bytes(const struct tensor *t)
+{
+	size_t bytes = 0;
+
+	dtype_size(t->dtype, t->offset, &bytes);
+	return bytes;
+}
+
+void *plan_pointer(const struct plan *p, const struct tensor *t)
+{
+	const struct tensor *base = t->base;
+	const struct constant_attributes *constant = base->node->attributes;
+	char *memory;
+
+	if (base->node->op == OP_PARAMETER)
+		memory = tensor_entry(base)->data;
+	else if (base->node->op == OP_CONSTANT)
+		memory = (char *)constant->data;
+	else if (p->place_of[base->id] != NOWHERE)
+		memory = place_pointer(p, p->place_of[base->id]);
+	else
+		return NULL;
+	return memory + offset_bytes(t);
+}
+
+void plan_resolve(struct plan *p)
+{
+	for (size_t i = 0; i < p->n_steps; i++) {
+		struct plan_step *s = &p->steps[i];
+
+		for (int j = 0; j < s->node->n_in; j++)
+			if (s->node->in[j])
+				s->in[j].data = plan_pointer(p, s->node->in[j]);
+		for (int j = 0; j < s->node->n_out; j++)
+			s->out[j].data = plan_pointer(p, s->node->out[j]);
+		if (s->scratch != NOWHERE)
+			s->call.scratch = place_pointer(p, s->scratch);
+	}
+	for (size_t i = 0; i < p->n_derived; i++) {
+		p->derived[i].step.in[0].data = p->derived[i].entry->source->data;
+		p->derived[i].step.out[0].data = p->derived[i].entry->data;
+	}
+}

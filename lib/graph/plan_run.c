@@ -1,0 +1,182 @@
+/*
+ * lib/graph/plan_run.c - a plan's steps by a team, in one parallel region
+ */
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/random.h"
+#include "lib/graph/plan_parts.h"
+
+/* Draws go by the first member of the attributes. */
+static void set_key(const struct plan *p, const struct node *n, struct kernel_call *c)
+{
+	struct random_stream r;
+	uint64_t scope;
+
+	if (!(op_info(n->op)->flags & OP_RANDOM))
+		return;
+	memcpy(&scope, n->attributes, sizeof(scope));
+	r = random_at(p->seed, p->step, scope);
+	memcpy(c->key, r.key, sizeof(c->key));
+}
+
+static int32_t scalar_of(const struct plan *p, const struct tensor *t)
+{
+	int32_t value;
+
+	memcpy(&value, plan_pointer(p, t), sizeof(value));
+	return value;
+}
+
+/* T's operand K, cut to the rows that there are. */
+static void cut_rows(const struct plan *p, const struct tensor *t, bool elementwise,
+		     const struct tensor *rows, struct kernel_tensor *k)
+{
+	const struct tensor *r = t->rows ? t->rows : elementwise ? rows : NULL;
+	int64_t n;
+
+	if (!r || k->n_axes == 0)
+		return;
+	n = scalar_of(p, r);
+	if (n < (int64_t)k->shape[0])
+		k->shape[0] = n < 0 ? 0 : (size_t)n;
+}
+
+/* Operands of this run: IN and OUT are the caller's room. */
+static void cut_operands(const struct plan *p, const struct plan_step *s, struct kernel_call *c,
+			 struct kernel_tensor *in, struct kernel_tensor *out)
+{
+	const struct node *n = s->node;
+	bool elementwise = op_info(n->op)->flags & OP_ELEMENTWISE;
+	const struct tensor *rows = n->out[0]->rows;
+
+	memcpy(in, s->in, sizeof(s->in));
+	memcpy(out, s->out, sizeof(s->out));
+	for (int i = 0; i < n->n_in; i++)
+		if (n->in[i])
+			cut_rows(p, n->in[i], elementwise, rows, &in[i]);
+	for (int i = 0; i < n->n_out; i++)
+		cut_rows(p, n->out[i], elementwise, rows, &out[i]);
+	c->in = in;
+	c->out = out;
+	c->rows = out[0].n_axes ? out[0].shape[0] : 1;
+}
+
+static void run_phases(struct plan *p, const struct plan_step *s, struct kernel_call *c)
+{
+	int phases = s->kernel->phases ? s->kernel->phases : 1;
+
+	for (c->phase = 0; c->phase < phases; c->phase++) {
+		if (c->phase && c->parts > 1)
+			spin_barrier_wait(&p->barrier, c->parts);
+		s->kernel->run(c);
+	}
+}
+
+static void run_step(struct plan *p, const struct plan_step *s, int part, int parts)
+{
+	struct kernel_tensor in[KERNEL_TENSORS], out[KERNEL_TENSORS];
+	struct kernel_call c;
+
+	if (s->serial && part > 0)
+		return;
+	if (s->node->count && s->node->iteration >= scalar_of(p, s->node->count))
+		return;
+	c = s->call;
+	c.part = part;
+	c.parts = s->serial ? 1 : parts;
+	if (s->dynamic)
+		cut_operands(p, s, &c, in, out);
+	set_key(p, s->node, &c);
+	run_phases(p, s, &c);
+}
+
+static void run_part(void *arg, int part, int parts)
+{
+	struct plan *p = arg;
+
+	for (size_t i = 0; i < p->n_steps; i++) {
+		if (p->steps[i].barrier && parts > 1)
+			spin_barrier_wait(&p->barrier, parts);
+		run_step(p, &p->steps[i], part, parts);
+	}
+}
+
+/* With a meeting after every step, so that a step's time is its own. */
+static void run_measured(void *arg, int part, int parts)
+{
+	struct plan *p = arg;
+
+	for (size_t i = 0; i < p->n_steps; i++) {
+		uint64_t start = clock_ns();
+
+		run_step(p, &p->steps[i], part, parts);
+		if (parts > 1)
+			spin_barrier_wait(&p->barrier, parts);
+		if (part == 0) {
+			p->steps[i].seconds += clock_seconds(start, clock_ns());
+			p->steps[i].runs++;
+		}
+	}
+}
+
+/* --- derived forms --- */
+
+static void run_derived(void *arg, int part, int parts)
+{
+	struct plan *p = arg;
+
+	for (size_t i = 0; i < p->n_derived; i++)
+		if (p->derived[i].entry->source_version != p->derived[i].entry->source->version)
+			run_step(p, &p->derived[i].step, part, parts);
+}
+
+static void on_team(struct plan *p, void (*fn)(void *arg, int part, int parts))
+{
+	if (p->options.team)
+		team_run(p->options.team, fn, p);
+	else
+		fn(p, 0, 1);
+}
+
+static void refresh_derived(struct plan *p)
+{
+	bool stale = false;
+
+	for (size_t i = 0; i < p->n_derived; i++)
+		stale |=
+			p->derived[i].entry->source_version != p->derived[i].entry->source->version;
+	if (!stale)
+		return;
+	on_team(p, run_derived);
+	for (size_t i = 0; i < p->n_derived; i++)
+		p->derived[i].entry->source_version = p->derived[i].entry->source->version;
+}
+
+static void touch_updated(struct plan *p)
+{
+	for (size_t i = 0; i < p->n_steps; i++) {
+		const struct node *n = p->steps[i].node;
+
+		for (int j = 0; j < n->n_in; j++)
+			if ((op_info(n->op)->in_place >> j & 1) && tensor_entry(n->in[j]))
+				store_touch(tensor_entry(n->in[j]));
+	}
+}
+
+int plan_run(struct plan *p, uint64_t seed, uint64_t step)
+{
+	if (plan_allocate(p) < 0)
+		return -1;
+	p->seed = seed;
+	p->step = step;
+	refresh_derived(p);
+	on_team(p, p->measuring ? run_measured : run_part);
+	touch_updated(p);
+	return 0;
+}
+
+void plan_measure(struct plan *p, bool on)
+{
+	p->measuring = on;
+}

@@ -1,0 +1,211 @@
+/* tests/op_cases.c - making cases, and filling their operands */
+
+#include "tests/op_cases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/ref/ref.h"
+#include "lib/base/random.h"
+#include "lib/graph/plan.h"
+
+typedef void cases_fn(struct op_cases *c);
+
+static cases_fn *const makers[OP_COUNT] = {
+#define OP(id, op, low, high, places, attr, shape_rule, grad_rule, rows, flags, cost, tol, cases, \
+	   text)                                                                                  \
+ [OP_##id] = cases_##cases,
+#define VIEW(...)
+#include "lib/graph/ops.def"
+#undef OP
+#undef VIEW
+};
+
+void op_cases_make(struct op_cases *c, enum op op)
+{
+	c->n = 0;
+	c->op = op;
+	if (makers[op])
+		makers[op](c);
+}
+
+void op_cases_free(struct op_cases *c)
+{
+	free(c->items);
+	*c = (struct op_cases){ 0 };
+}
+
+/* --- making --- */
+
+struct op_case *case_new(struct op_cases *c, const void *attributes)
+{
+	struct op_case *made;
+
+	if (c->n == c->capacity) {
+		c->capacity = c->capacity ? 2 * c->capacity : 16;
+		c->items = realloc(c->items, c->capacity * sizeof(*c->items));
+		if (!c->items)
+			abort();
+	}
+	made = &c->items[c->n];
+	*made = (struct op_case){ .op = c->op, .seed = 1000 * (uint64_t)c->n + 7 };
+	snprintf(made->name, sizeof(made->name), "%s/%zu", op_info(c->op)->name, c->n);
+	if (attributes)
+		memcpy(made->attributes, attributes, op_info(c->op)->attributes);
+	c->n++;
+	return made;
+}
+
+static struct op_operand *add(struct op_case *c, struct shape shape, enum operand_fill fill)
+{
+	struct op_operand *o = &c->in[c->n_in++];
+
+	*o = (struct op_operand){ .there = true, .shape = shape, .fill = fill };
+	return o;
+}
+
+void case_floats(struct op_case *c, struct shape shape, enum operand_fill fill)
+{
+	add(c, shape, fill)->gradient = true;
+}
+
+void case_fixed(struct op_case *c, struct shape shape, enum operand_fill fill)
+{
+	add(c, shape, fill);
+}
+
+void case_exact(struct op_case *c, enum dtype dtype, struct shape shape, enum operand_fill fill,
+		int64_t low, int64_t high)
+{
+	struct op_operand *o = add(c, shape, fill);
+
+	o->exact = true;
+	o->dtype = dtype;
+	o->low = low;
+	o->high = high;
+}
+
+void case_given(struct op_case *c, enum dtype dtype, size_t n, const double *values)
+{
+	struct op_operand *o = add(c, SHAPE(n), FILL_GIVEN);
+
+	o->exact = true;
+	o->dtype = dtype;
+	memcpy(o->given, values, n * sizeof(*values));
+}
+
+void case_none(struct op_case *c)
+{
+	c->in[c->n_in++] = (struct op_operand){ 0 };
+}
+
+/* --- values --- */
+
+/* Rows of log-probabilities of which the first few words are kept. */
+static void fill_logs(const struct random_stream *r, double *out, size_t n, size_t width)
+{
+	for (size_t row = 0; row < n / width; row++) {
+		double total = 0;
+
+		for (size_t i = 0; i < width; i++)
+			total += exp(out[row * width + i] = random_normal(r, row, i));
+		for (size_t i = 0; i < width; i++)
+			out[row * width + i] -= log(total);
+	}
+}
+
+static void fill_apart(const struct random_stream *r, double *out, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = ((double)random_permute(r, 0, n, i) - (double)n / 2) * 0.125;
+}
+
+static void fill_offsets(const struct random_stream *r, double *out, size_t n, int64_t high)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = i == 0	      ? 0
+			 : i == n - 1 ? (double)high
+				      : (double)random_below(r, 0, i, (uint64_t)high + 1);
+	for (size_t i = 1; i < n; i++)
+		for (size_t j = i; j > 0 && out[j - 1] > out[j]; j--) {
+			double swap = out[j];
+
+			out[j] = out[j - 1];
+			out[j - 1] = swap;
+		}
+}
+
+static double value_of(const struct op_operand *o, const struct random_stream *r, size_t i)
+{
+	switch (o->fill) {
+	case FILL_POSITIVE: return 0.2 + 2 * random_uniform53(r, 0, i);
+	case FILL_IDS:
+		return (double)(o->low +
+				(int64_t)random_below(r, 0, i, (uint64_t)(o->high - o->low)));
+	case FILL_COUNT: return (double)(o->low + (int64_t)i);
+	case FILL_BOOL: return (double)random_below(r, 0, i, 2);
+	case FILL_BITS: return (double)(random_below(r, 0, i, 256) | 1);
+	case FILL_GIVEN: return o->given[i];
+	default: return random_normal(r, 0, i);
+	}
+}
+
+void op_case_values(const struct op_case *c, int i, double *out)
+{
+	const struct op_operand *o = &c->in[i];
+	struct random_stream r = random_at(c->seed, (uint64_t)i, (uint64_t)c->op);
+	size_t n = shape_elements(&o->shape);
+
+	if (o->fill == FILL_APART)
+		fill_apart(&r, out, n);
+	else if (o->fill == FILL_OFFSETS)
+		fill_offsets(&r, out, n, o->high);
+	else if (o->fill == FILL_LOGS && n)
+		fill_logs(&r, out, n, o->shape.at[o->shape.n - 1]);
+	else
+		for (size_t j = 0; j < n; j++)
+			out[j] = value_of(o, &r, j);
+}
+
+/* --- as a node --- */
+
+struct node *op_case_node(const struct op_case *c, struct graph *g, enum dtype floats,
+			  struct tensor **inputs)
+{
+	struct tensor *t;
+
+	for (int i = 0; i < c->n_in; i++) {
+		const struct op_operand *o = &c->in[i];
+		char name[8];
+
+		snprintf(name, sizeof(name), "in%d", i);
+		inputs[i] = o->there ? graph_input(g, name, o->exact ? o->dtype : floats, o->shape)
+				     : NULL;
+	}
+	t = graph_append(g, c->op, inputs, c->n_in, c->attributes);
+	return t ? t->node : NULL;
+}
+
+int op_case_fill(const struct op_case *c, struct plan *p, struct tensor *const *inputs)
+{
+	for (int i = 0; i < c->n_in; i++) {
+		size_t n = shape_elements(&c->in[i].shape);
+		struct kernel_tensor t = { 0 };
+		double *values;
+
+		if (!inputs[i])
+			continue;
+		t.data = plan_data(p, inputs[i]);
+		t.dtype = inputs[i]->dtype;
+		values = malloc((n + 1) * sizeof(*values));
+		if (!t.data || !values)
+			return -1;
+		op_case_values(c, i, values);
+		for (size_t j = 0; j < n; j++)
+			ref_put(&t, (ptrdiff_t)j, values[j]);
+		free(values);
+	}
+	return 0;
+}

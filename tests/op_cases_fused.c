@@ -1,0 +1,492 @@
+/* tests/op_cases_fused.c - cases of products, norms, attention, losses, images, optimizers */
+
+#include "tests/op_cases.h"
+
+/* --- products --- */
+
+static void product(struct op_cases *c, struct shape a, struct shape b, bool bias, bool residual,
+		    uint32_t activation)
+{
+	struct op_case *x = case_new(c, &(struct matmul_attributes){ .activation = activation });
+	struct shape out = a.n > b.n ? a : b;
+
+	case_floats(x, a, FILL_NORMAL);
+	case_floats(x, b, FILL_NORMAL);
+	if (bias)
+		case_floats(x, SHAPE(b.at[b.n - 1]), FILL_NORMAL);
+	else if (residual)
+		case_none(x);
+	out.at[out.n - 2] = a.at[a.n - 2];
+	out.at[out.n - 1] = b.at[b.n - 1];
+	if (residual)
+		case_floats(x, out, FILL_NORMAL);
+	/* Epilogues are made by the planner, after the gradient. */
+	for (int i = 0; i < x->n_in && (residual || activation); i++)
+		x->in[i].gradient = false;
+}
+
+void cases_matmul(struct op_cases *c)
+{
+	product(c, SHAPE(5, 7), SHAPE(7, 3), false, false, 0);
+	product(c, SHAPE(1, 33), SHAPE(33, 65), true, false, 0);
+	product(c, SHAPE(17, 64), SHAPE(64, 31), false, true, 0);
+	product(c, SHAPE(6, 16), SHAPE(16, 16), true, true, ACTIVATION_SILU);
+	product(c, SHAPE(2, 5, 8), SHAPE(8, 9), false, false, 0);
+	product(c, SHAPE(2, 5, 8), SHAPE(2, 8, 9), false, false, 0);
+	product(c, SHAPE(3, 1, 4, 6), SHAPE(2, 6, 5), false, false, 0);
+	product(c, SHAPE(4, 0), SHAPE(0, 3), false, false, 0);
+	product(c, SHAPE(0, 4), SHAPE(4, 3), true, false, 0);
+	for (uint32_t a = ACTIVATION_RELU; a <= ACTIVATION_TANH; a++)
+		product(c, SHAPE(3, 9), SHAPE(9, 5), true, false, a);
+}
+
+void cases_matmul_acc(struct op_cases *c)
+{
+	struct op_case *x = case_new(c, NULL);
+
+	case_floats(x, SHAPE(17, 31), FILL_NORMAL);
+	case_floats(x, SHAPE(17, 40), FILL_NORMAL);
+	case_floats(x, SHAPE(40, 31), FILL_NORMAL);
+}
+
+void cases_grouped_matmul(struct op_cases *c)
+{
+	struct op_case *x = case_new(c, &(struct matmul_attributes){ 0 });
+
+	case_floats(x, SHAPE(11, 6), FILL_NORMAL);
+	case_floats(x, SHAPE(3, 6, 5), FILL_NORMAL);
+	case_exact(x, DTYPE_I32, SHAPE(4), FILL_OFFSETS, 0, 11);
+	x = case_new(c, &(struct matmul_attributes){ 0 });
+	case_floats(x, SHAPE(9, 4), FILL_NORMAL);
+	case_floats(x, SHAPE(4, 4, 17), FILL_NORMAL);
+	case_given(x, DTYPE_I32, 5, (double[]){ 0, 3, 3, 5, 7 }); /* an empty group, rows beyond */
+}
+
+void cases_grouped_matmul_dw(struct op_cases *c)
+{
+	struct op_case *x = case_new(c, NULL);
+
+	case_floats(x, SHAPE(11, 6), FILL_NORMAL);
+	case_floats(x, SHAPE(11, 5), FILL_NORMAL);
+	case_given(x, DTYPE_I32, 4, (double[]){ 0, 4, 4, 10 });
+}
+
+/* --- norms --- */
+
+/* x, then weights, which are optional from the end. */
+static void norm(struct op_cases *c, struct shape s, size_t channels, int weights,
+		 struct norm_attributes a)
+{
+	struct op_case *x = case_new(c, &a);
+
+	case_floats(x, s, FILL_NORMAL);
+	for (int i = 0; i < weights; i++)
+		case_floats(x, SHAPE(channels), FILL_NORMAL);
+}
+
+void cases_rms_norm(struct op_cases *c)
+{
+	norm(c, SHAPE(5, 33), 33, 1, (struct norm_attributes){ .eps = 1e-5 });
+	norm(c, SHAPE(2, 3, 16), 16, 1, (struct norm_attributes){ .eps = 1e-6, .offset = 1 });
+	norm(c, SHAPE(4, 7), 7, 0, (struct norm_attributes){ .eps = 1e-6 });
+}
+
+void cases_layer_norm(struct op_cases *c)
+{
+	for (int weights = 0; weights <= 2; weights++)
+		norm(c, SHAPE(5, 33), 33, weights, (struct norm_attributes){ .eps = 1e-5 });
+	norm(c, SHAPE(2, 3, 16), 16, 2, (struct norm_attributes){ .eps = 1e-6 });
+}
+
+void cases_group_norm(struct op_cases *c)
+{
+	norm(c, SHAPE(2, 6, 3, 5), 6, 2, (struct norm_attributes){ .eps = 1e-5, .groups = 3 });
+	norm(c, SHAPE(3, 4, 7), 4, 0, (struct norm_attributes){ .eps = 1e-5, .groups = 1 });
+}
+
+void cases_batch_norm(struct op_cases *c)
+{
+	norm(c, SHAPE(3, 4, 2, 5), 4, 2, (struct norm_attributes){ .eps = 1e-5 });
+	norm(c, SHAPE(9, 5), 5, 0, (struct norm_attributes){ .eps = 1e-3 });
+}
+
+/* x, dy, then what else. */
+static void norm_grad(struct op_cases *c, struct shape s, size_t channels, bool moments,
+		      bool weight, struct norm_attributes a)
+{
+	struct op_case *x = case_new(c, &a);
+
+	case_floats(x, s, FILL_NORMAL);
+	case_floats(x, s, FILL_NORMAL);
+	for (int i = 0; i < 2 && moments; i++)
+		case_exact(x, DTYPE_F32, SHAPE(channels), FILL_POSITIVE, 0, 0);
+	if (weight)
+		case_floats(x, SHAPE(channels), FILL_NORMAL);
+}
+
+void cases_rms_norm_grad(struct op_cases *c)
+{
+	norm_grad(c, SHAPE(5, 33), 33, false, true, (struct norm_attributes){ .eps = 1e-5 });
+	norm_grad(c, SHAPE(4, 7), 7, false, false, (struct norm_attributes){ .eps = 1e-5 });
+}
+
+void cases_layer_norm_grad(struct op_cases *c)
+{
+	norm_grad(c, SHAPE(5, 33), 33, false, true, (struct norm_attributes){ .eps = 1e-5 });
+	norm_grad(c, SHAPE(4, 7), 7, false, false, (struct norm_attributes){ .eps = 1e-5 });
+}
+
+void cases_group_norm_grad(struct op_cases *c)
+{
+	norm_grad(c, SHAPE(2, 6, 3, 5), 6, false, true,
+		  (struct norm_attributes){ .eps = 1e-5, .groups = 2 });
+}
+
+/*
+ * The moments must be those of x; so there is no case by itself: batch_norm's gradient is tested through batch_norm.
+ */
+void cases_batch_norm_grad(struct op_cases *c)
+{
+}
+
+/* --- rope, attention --- */
+
+static void rope(struct op_cases *c, struct shape s, size_t pairs, size_t axes,
+		 struct rope_attributes a)
+{
+	struct op_case *x = case_new(c, &a);
+
+	case_floats(x, s, FILL_NORMAL);
+	case_exact(x, DTYPE_I32, SHAPE(s.at[0], axes), axes > 1 ? FILL_IDS : FILL_COUNT, 0, 9);
+	case_exact(x, DTYPE_F32, SHAPE(pairs), FILL_POSITIVE, 0, 0);
+	if (axes > 1)
+		case_exact(x, DTYPE_I32, SHAPE(pairs), FILL_IDS, 0, (int64_t)axes);
+}
+
+void cases_rope(struct op_cases *c)
+{
+	rope(c, SHAPE(5, 2, 8), 4, 1, (struct rope_attributes){ 0 });
+	rope(c, SHAPE(5, 2, 8), 4, 1, (struct rope_attributes){ .interleaved = 1 });
+	rope(c, SHAPE(3, 1, 20), 6, 1, (struct rope_attributes){ .scale = 1.25 });
+	rope(c, SHAPE(4, 3, 12), 6, 3, (struct rope_attributes){ .inverse = 1 });
+}
+
+struct attention_case {
+	size_t rows, keys, heads, groups, dim, value_dim;
+	struct attention_attributes a;
+	bool bias, mask, documents, positions;
+	size_t pages;
+};
+
+static void attention_operands(struct op_case *x, const struct attention_case *o)
+{
+	size_t stored = o->pages ? o->pages * o->a.page : o->keys;
+
+	case_floats(x, SHAPE(o->rows, o->heads, o->dim), FILL_NORMAL);
+	case_floats(x, SHAPE(stored, o->groups, o->dim), FILL_NORMAL);
+	case_floats(x, SHAPE(stored, o->groups, o->value_dim), FILL_NORMAL);
+	if (o->bias)
+		case_floats(x, SHAPE(o->heads, o->rows, o->keys), FILL_NORMAL);
+	else
+		case_none(x);
+	if (o->mask)
+		case_exact(x, DTYPE_U8, SHAPE(o->rows, (o->keys + 7) / 8), FILL_BITS, 0, 0);
+	else
+		case_none(x);
+	for (int i = 0; i < 2; i++)
+		if (o->documents)
+			case_exact(x, DTYPE_I32, SHAPE(i ? o->keys : o->rows), FILL_IDS, 0, 2);
+		else
+			case_none(x);
+	if (!o->positions && !o->pages)
+		return;
+	case_exact(x, DTYPE_I32, SHAPE(o->rows), FILL_COUNT, (int64_t)(o->keys - o->rows), 0);
+	case_exact(x, DTYPE_I32, SHAPE(o->keys), FILL_COUNT, 0, 0);
+}
+
+static const struct attention_case attentions[] = {
+	{ 5, 5, 2, 2, 8, 8, { .causal = 1 }, 0, 0, 0, 0, 0 },
+	{ 7, 7, 4, 2, 16, 8, { .causal = 1, .window = 3 }, 0, 0, 0, 0, 0 },
+	{ 3, 9, 4, 1, 8, 24, { .scale = 0.5 }, 1, 0, 0, 0, 0 },
+	{ 4, 11, 2, 1, 8, 8, { .soft_cap = 2 }, 0, 1, 0, 0, 0 },
+	{ 6, 6, 2, 1, 33, 33, { .causal = 1 }, 0, 0, 1, 0, 0 },
+	{ 3, 8, 2, 2, 8, 8, { .causal = 1, .soft_cap = 1.5 }, 1, 0, 0, 1, 0 },
+};
+#define N_ATTENTIONS (sizeof(attentions) / sizeof(attentions[0]))
+
+void cases_attention(struct op_cases *c)
+{
+	struct attention_case paged = {
+		2, 8, 2, 1, 8, 8, { .causal = 1, .page = 4 }, 0, 0, 0, 1, 3
+	};
+	struct op_case *x;
+
+	for (size_t i = 0; i < N_ATTENTIONS; i++)
+		attention_operands(case_new(c, &attentions[i].a), &attentions[i]);
+	x = case_new(c, &paged.a);
+	attention_operands(x, &paged);
+	case_given(x, DTYPE_I32, 2, (double[]){ 2, 0 });
+	for (int i = 0; i < 3; i++)
+		x->in[i].gradient = false; /* there is none through pages */
+}
+
+/* dout, out and lse must belong together: the gradient is tested through attention. */
+void cases_attention_grad(struct op_cases *c)
+{
+}
+
+void cases_kv_write(struct op_cases *c)
+{
+	struct op_case *x = case_new(c, NULL);
+
+	case_floats(x, SHAPE(9, 2, 5), FILL_NORMAL);
+	case_floats(x, SHAPE(4, 2, 5), FILL_NORMAL);
+	case_given(x, DTYPE_I32, 4, (double[]){ 3, -1, 8, 0 });
+}
+
+/* --- losses over a vocabulary --- */
+
+static void loss(struct op_cases *c, size_t rows, size_t vocab, size_t width, bool bias,
+		 struct cross_entropy_attributes a)
+{
+	struct op_case *x = case_new(c, &a);
+
+	case_floats(x, SHAPE(rows, width), FILL_NORMAL);
+	case_floats(x, SHAPE(vocab, width), FILL_NORMAL);
+	case_exact(x, DTYPE_I32, SHAPE(rows), FILL_IDS, 0, (int64_t)vocab);
+	if (bias)
+		case_floats(x, SHAPE(vocab), FILL_NORMAL);
+}
+
+void cases_linear_ce(struct op_cases *c)
+{
+	loss(c, 5, 17, 8, false, (struct cross_entropy_attributes){ .ignore = -100 });
+	loss(c, 7, 33, 6, true, (struct cross_entropy_attributes){ .ignore = 3, .z_loss = 0.01 });
+	loss(c, 4, 9, 5, false,
+	     (struct cross_entropy_attributes){
+		     .smoothing = 0.1, .soft_cap = 3, .ignore = -100, .entropy = 1 });
+}
+
+/* As attention_grad: through linear_ce. */
+void cases_linear_ce_grad(struct op_cases *c)
+{
+}
+
+static void from_teacher(struct op_cases *c, size_t rows, size_t vocab, size_t kept, bool bias)
+{
+	struct op_case *x = case_new(c, &(struct cross_entropy_attributes){ 0 });
+
+	case_floats(x, SHAPE(rows, 6), FILL_NORMAL);
+	case_floats(x, SHAPE(vocab, 6), FILL_NORMAL);
+	case_fixed(x, SHAPE(rows, kept), FILL_LOGS);
+	case_exact(x, DTYPE_I32, SHAPE(rows, kept), FILL_COUNT, 0, 0);
+	/* Each row keeps the first words; a count past the vocabulary ends it. */
+	if (bias)
+		case_floats(x, SHAPE(vocab), FILL_NORMAL);
+}
+
+void cases_linear_kl(struct op_cases *c)
+{
+	from_teacher(c, 1, 9, 4, false);
+	from_teacher(c, 3, 13, 4, true);
+}
+
+void cases_linear_kl_grad(struct op_cases *c)
+{
+}
+
+/* --- images --- */
+
+static const struct {
+	struct shape x, w;
+	struct conv_attributes a;
+} convolutions[] = {
+	{ SHAPE(2, 3, 7, 6),
+	  SHAPE(4, 3, 3, 3),
+	  { { 1, 1 }, { 1, 1, 1, 1 }, { 1, 1 }, 1, 0, { 0 } } },
+	{ SHAPE(1, 4, 9, 8),
+	  SHAPE(6, 2, 3, 2),
+	  { { 2, 1 }, { 1, 0, 2, 1 }, { 1, 2 }, 2, 0, { 0 } } },
+	{ SHAPE(2, 5, 6, 6),
+	  SHAPE(5, 1, 3, 3),
+	  { { 2, 2 }, { 1, 1, 1, 1 }, { 1, 1 }, 5, 0, { 0 } } },
+	{ SHAPE(2, 8, 5, 3), SHAPE(7, 8, 1, 1), { { 1, 1 }, { 0 }, { 1, 1 }, 1, 0, { 0 } } },
+};
+#define N_CONVOLUTIONS (sizeof(convolutions) / sizeof(convolutions[0]))
+
+void cases_conv2d(struct op_cases *c)
+{
+	for (size_t i = 0; i < N_CONVOLUTIONS; i++)
+		for (int bias = 0; bias < 2; bias++) {
+			struct op_case *x = case_new(c, &convolutions[i].a);
+
+			case_floats(x, convolutions[i].x, FILL_NORMAL);
+			case_floats(x, convolutions[i].w, FILL_NORMAL);
+			if (bias)
+				case_floats(x, SHAPE(convolutions[i].w.at[0]), FILL_NORMAL);
+		}
+}
+
+static size_t length_of(const struct conv_attributes *a, int axis, size_t length, size_t taps)
+{
+	return (length + a->pad[axis] + a->pad[axis + 2] - a->dilation[axis] * (taps - 1) - 1) /
+		       a->stride[axis] +
+	       1;
+}
+
+static struct shape result_of(size_t i)
+{
+	const struct shape *x = &convolutions[i].x, *w = &convolutions[i].w;
+	const struct conv_attributes *a = &convolutions[i].a;
+
+	return SHAPE(x->at[0], w->at[0], length_of(a, 0, x->at[2], w->at[2]),
+		     length_of(a, 1, x->at[3], w->at[3]));
+}
+
+void cases_conv2d_dx(struct op_cases *c)
+{
+	for (size_t i = 0; i < N_CONVOLUTIONS; i++) {
+		struct conv_attributes a = convolutions[i].a;
+		struct op_case *x;
+
+		a.size[0] = (uint32_t)convolutions[i].x.at[2];
+		a.size[1] = (uint32_t)convolutions[i].x.at[3];
+		x = case_new(c, &a);
+		case_floats(x, result_of(i), FILL_NORMAL);
+		case_floats(x, convolutions[i].w, FILL_NORMAL);
+		if (i % 2)
+			case_floats(x, SHAPE(convolutions[i].x.at[1]), FILL_NORMAL);
+	}
+}
+
+void cases_conv2d_dw(struct op_cases *c)
+{
+	for (size_t i = 0; i < N_CONVOLUTIONS; i++) {
+		struct conv_attributes a = convolutions[i].a;
+		struct op_case *x;
+
+		a.size[0] = (uint32_t)convolutions[i].w.at[2];
+		a.size[1] = (uint32_t)convolutions[i].w.at[3];
+		x = case_new(c, &a);
+		case_floats(x, convolutions[i].x, FILL_NORMAL);
+		case_floats(x, result_of(i), FILL_NORMAL);
+	}
+}
+
+static const struct pool_attributes pools[] = {
+	{ { 2, 2 }, { 2, 2 }, { 0, 0 }, 0, 0, { 0 } },
+	{ { 3, 3 }, { 2, 1 }, { 1, 1 }, 0, 0, { 0 } },
+	{ { 5, 3 }, { 1, 2 }, { 2, 1 }, 1, 0, { 0 } },
+};
+
+void cases_pool(struct op_cases *c)
+{
+	for (size_t i = 0; i < 3; i++)
+		case_floats(case_new(c, &pools[i]), SHAPE(2, 3, 7, 6), FILL_APART);
+}
+
+static struct shape pooled(const struct pool_attributes *a)
+{
+	return SHAPE(2, 3, (7 + 2 * a->pad[0] - a->kernel[0]) / a->stride[0] + 1,
+		     (6 + 2 * a->pad[1] - a->kernel[1]) / a->stride[1] + 1);
+}
+
+static struct pool_attributes of_image(struct pool_attributes a)
+{
+	a.size[0] = 7;
+	a.size[1] = 6;
+	return a;
+}
+
+void cases_max_pool_grad(struct op_cases *c)
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct pool_attributes a = of_image(pools[i]);
+		struct op_case *x = case_new(c, &a);
+
+		case_floats(x, pooled(&a), FILL_NORMAL);
+		case_exact(x, DTYPE_I32, pooled(&a), FILL_IDS, 0, 42);
+	}
+}
+
+void cases_avg_pool_grad(struct op_cases *c)
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct pool_attributes a = of_image(pools[i]);
+
+		case_floats(case_new(c, &a), pooled(&a), FILL_NORMAL);
+	}
+}
+
+void cases_resize(struct op_cases *c)
+{
+	for (uint32_t mode = RESIZE_NEAREST; mode <= RESIZE_BICUBIC; mode++)
+		for (uint32_t corners = 0; corners <= (mode != RESIZE_NEAREST); corners++) {
+			case_floats(
+				case_new(c,
+					 &(struct resize_attributes){ mode, corners, { 10, 7 } }),
+				SHAPE(2, 3, 5, 4), FILL_NORMAL);
+			case_floats(
+				case_new(c, &(struct resize_attributes){ mode, corners, { 3, 5 } }),
+				SHAPE(1, 2, 7, 9), FILL_NORMAL);
+		}
+}
+
+/* --- updates in place --- */
+
+static void updated(struct op_cases *c, int tensors, size_t scalars, const double *h,
+		    const void *attributes)
+{
+	struct op_case *x = case_new(c, attributes);
+
+	for (int i = 0; i < tensors; i++)
+		case_floats(x, SHAPE(5, 33), FILL_POSITIVE);
+	if (scalars)
+		case_given(x, DTYPE_F32, scalars, h);
+}
+
+void cases_accumulate(struct op_cases *c)
+{
+	updated(c, 2, 0, NULL, NULL);
+}
+
+void cases_scale_by(struct op_cases *c)
+{
+	updated(c, 1, 1, (double[]){ 0.75 }, NULL);
+}
+
+void cases_ema(struct op_cases *c)
+{
+	updated(c, 2, 1, (double[]){ 0.875 }, NULL);
+}
+
+static const struct optimizer_attributes optimizer = {
+	.beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1
+};
+
+void cases_optimizer1(struct op_cases *c)
+{
+	struct optimizer_attributes a = optimizer;
+
+	updated(c, 3, 2, (double[]){ 0.0625, 0.5 }, &a);
+	a.nesterov = 1;
+	updated(c, 3, 2, (double[]){ 0.0625, 0.5 }, &a);
+}
+
+void cases_optimizer2(struct op_cases *c)
+{
+	updated(c, 4, 4, (double[]){ 0.0625, 0.5, 0.125, 0.0625 }, &optimizer);
+}
+
+void cases_adamw8(struct op_cases *c)
+{
+	struct op_case *x = case_new(c, &optimizer);
+
+	case_floats(x, SHAPE(3, 100), FILL_NORMAL);
+	case_exact(x, DTYPE_I8, SHAPE(3, 100), FILL_IDS, -127, 128);
+	case_exact(x, DTYPE_U8, SHAPE(3, 100), FILL_IDS, 0, 256);
+	case_given(x, DTYPE_F32, 2, (double[]){ 0.5, 0.25 });
+	case_given(x, DTYPE_F32, 2, (double[]){ 0.75, 1.5 });
+	case_floats(x, SHAPE(3, 100), FILL_NORMAL);
+	case_given(x, DTYPE_F32, 4, (double[]){ 0.0625, 0.5, 0.125, 0.0625 });
+}
