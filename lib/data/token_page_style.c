@@ -79,6 +79,7 @@ const char token_page_style[] =
 	"td { padding: .2rem .5rem; text-align: right }\n"
 	"th:nth-child(2), .used td:nth-child(2) { text-align: left }\n"
 	".used td:nth-child(2) { white-space: pre-wrap; overflow-wrap: anywhere }\n"
+	".used s.n { white-space: nowrap }\n"
 	"td:first-child { width: 2.5rem; color: var(--soft) }\n"
 	"td[style] { min-width: 6rem; background: linear-gradient(to right, var(--bar) var(--part), transparent var(--part)) no-repeat center / 100% 76% }\n"
 	"@media print { nav, b[data-i]::after { display: none } b, dl, td { -webkit-print-color-adjust: exact; print-color-adjust: exact } }\n";
