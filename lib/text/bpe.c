@@ -14,6 +14,7 @@ static void unload(void *own)
 		return;
 	bpe_merges_clear(&b->merges);
 	bpe_cuts_clear(&b->cuts);
+	bpe_characters_clear(&b->characters);
 	free(b->whole);
 	free(b->derived);
 	free(b);
@@ -81,7 +82,8 @@ int bpe_encode_word(const struct text_model *m, struct bpe_scratch *s, struct by
 	const struct bpe *b = m->own;
 	uint64_t dropped = s->dropped;
 
-	if (bpe_symbols(m, s, word) < 0 || bpe_merge(&b->merges, s) < 0)
+	if ((b->characters.index ? bpe_characters : bpe_symbols)(m, s, word) < 0 ||
+	    bpe_merge(&b->merges, s) < 0)
 		return -1;
 	if (s->dropped != dropped && m->byte_level)
 		return bpe_put_lossy(b, s, word, at, out);
@@ -147,6 +149,8 @@ static int load(struct text_model *m)
 	if (bpe_symbols_init(b, m) < 0 || load_merges(m, b, s) < 0 ||
 	    bpe_cuts_init(&b->cuts, m) < 0)
 		goto out;
+	if (m->byte_level && b->cuts.pairs && bpe_characters_init(&b->characters, m, s) < 0)
+		goto out;
 	/* Cut parts are short, and the cache has most of them: there it was measured not to be worth the time. */
 	result = b->ignore_merges || (b->cuts.pairs && !m->byte_level) ? 0 : mark_whole(m, b, s);
 out:
@@ -154,13 +158,13 @@ out:
 	return result;
 }
 
-/* A word without a place that can be cut, or as if it had none. */
 static int encode_word(const struct text_model *m, struct bpe_scratch *s, struct bytes word,
 		       size_t at, bool whole, struct model_tokens *out)
 {
+	bool part = !whole && ((const struct bpe *)m->own)->ignore_merges;
 	uint64_t dropped = s->dropped;
 	size_t start = out->n;
-	int known = bpe_cache_get(&s->cache, word, at, out);
+	int known = bpe_cache_get(&s->cache, word, part, at, out);
 	uint32_t id;
 
 	if (known != 0)
@@ -174,28 +178,13 @@ static int encode_word(const struct text_model *m, struct bpe_scratch *s, struct
 	}
 	/* A word that lost something is counted each time. */
 	if (s->dropped == dropped)
-		bpe_cache_put(&s->cache, word, at, out->items + start, out->n - start);
-	return 0;
-}
-
-static int encode_parts(const struct text_model *m, struct bpe_scratch *s, struct bytes piece,
-			size_t next, struct model_tokens *out)
-{
-	const struct bpe *b = m->own;
-
-	for (size_t at = 0; at < piece.size; at = next) {
-		if (at > 0)
-			next = bpe_cuts_next(&b->cuts, piece, at);
-		if (encode_word(m, s, (struct bytes){ piece.data + at, next - at }, at, false,
-				out) < 0)
-			return -1;
-	}
+		bpe_cache_put(&s->cache, word, part, at, out->items + start, out->n - start);
 	return 0;
 }
 
 /* A piece that is most likely more than a word: in scripts without spaces, or without pre-tokenizer. */
-static int encode_long(const struct text_model *m, struct bpe_scratch *s, struct bytes piece,
-		       struct model_tokens *out)
+static int encode_parts(const struct text_model *m, struct bpe_scratch *s, struct bytes piece,
+			struct model_tokens *out)
 {
 	const struct bpe *b = m->own;
 
@@ -205,7 +194,13 @@ static int encode_long(const struct text_model *m, struct bpe_scratch *s, struct
 		if (id != TOKEN_NONE)
 			return model_tokens_put(out, id, 0, piece.size);
 	}
-	return encode_parts(m, s, piece, bpe_cuts_next(&b->cuts, piece, 0), out);
+	for (size_t at = 0, next; at < piece.size; at = next) {
+		next = bpe_cuts_next(&b->cuts, piece, at);
+		if (encode_word(m, s, (struct bytes){ piece.data + at, next - at }, at, false,
+				out) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int encode(const struct text_model *m, void *own, struct bytes piece,
@@ -214,7 +209,7 @@ static int encode(const struct text_model *m, void *own, struct bytes piece,
 	const struct bpe *b = m->own;
 
 	if (b->cuts.pairs && (piece.size > SHORT_KEY_MAX || !m->byte_level))
-		return encode_long(m, own, piece, out);
+		return encode_parts(m, own, piece, out);
 	return encode_word(m, own, piece, 0, b->ignore_merges, out);
 }
 

@@ -43,41 +43,53 @@ void bpe_cache_clear(struct bpe_cache *c)
 	*c = (struct bpe_cache){ 0 };
 }
 
-static struct bpe_cached *find_set(const struct bpe_cache *c, struct short_key key, size_t size)
+static struct bpe_cached *find_set(const struct bpe_cache *c, struct short_key key, unsigned mark)
 {
-	return c->words[short_key_hash(key, size, 0) >> (64 - SETS_BITS)];
+	return c->words[short_key_hash(key, mark, 0) >> (64 - SETS_BITS)];
 }
 
-static inline bool is_word(const struct bpe_cached *e, struct short_key key, size_t size)
+static inline bool is_word(const struct bpe_cached *e, struct short_key key, unsigned mark)
 {
-	return e->key.low == key.low && e->key.high == key.high && e->size == size;
+	return e->key.low == key.low && e->key.high == key.high && e->mark == mark;
 }
 
-static int get_short(const struct bpe_cache *c, struct bytes word, size_t at,
+static unsigned mark_of(struct bytes word, bool part)
+{
+	return (unsigned)word.size | (part ? 32 : 0);
+}
+
+static int get_short(const struct bpe_cache *c, struct bytes word, bool part, size_t at,
 		     struct model_tokens *out)
 {
 	struct short_key key = short_key(word.data, word.size);
-	const struct bpe_cached *e = find_set(c, key, word.size);
-	size_t from = at;
+	unsigned mark = mark_of(word, part);
+	const struct bpe_cached *e = find_set(c, key, mark);
+	struct model_token *to;
 
-	if (!is_word(e, key, word.size) && !is_word(++e, key, word.size))
+	if (!is_word(e, key, mark) && !is_word(++e, key, mark))
 		return 0;
-	for (int i = 0; i < BPE_CACHED && e->ends[i]; i++) {
-		if (model_tokens_put(out, e->ids[i], from, at + e->ends[i]) < 0)
-			return -1;
-		from = at + e->ends[i];
-	}
+	if (out->capacity - out->n < BPE_CACHED &&
+	    mem_grow(&out->items, &out->capacity, out->n + BPE_CACHED, sizeof(*out->items)) < 0)
+		return -1;
+	/* All that there could be, since how many there are cannot be foreseen; those too many are overwritten. */
+	to = &out->items[out->n];
+	to[0] = (struct model_token){ e->ids[0], (uint32_t)at, (uint32_t)at + e->ends[0] };
+	for (int i = 1; i < BPE_CACHED; i++)
+		to[i] = (struct model_token){ e->ids[i], (uint32_t)at + e->ends[i - 1],
+					      (uint32_t)at + e->ends[i] };
+	out->n += e->n;
 	return 1;
 }
 
-static void put_short(struct bpe_cache *c, struct bytes word, size_t at,
+static void put_short(struct bpe_cache *c, struct bytes word, bool part, size_t at,
 		      const struct model_token *tokens, size_t n)
 {
 	struct short_key key = short_key(word.data, word.size);
-	struct bpe_cached *set = find_set(c, key, word.size);
+	unsigned mark = mark_of(word, part);
+	struct bpe_cached *set = find_set(c, key, mark);
 
 	set[1] = set[0];
-	set[0] = (struct bpe_cached){ .key = key, .size = (uint8_t)word.size };
+	set[0] = (struct bpe_cached){ .key = key, .mark = mark & 63, .n = n & 3 };
 	for (size_t i = 0; i < n; i++) {
 		set[0].ids[i] = tokens[i].id;
 		set[0].ends[i] = (uint8_t)(tokens[i].to - at);
@@ -89,10 +101,10 @@ static size_t padded(size_t n)
 	return (n + 3) & ~(size_t)3;
 }
 
-static int get_long(const struct bpe_cache *c, struct bytes word, size_t at,
+static int get_long(const struct bpe_cache *c, struct bytes word, bool part, size_t at,
 		    struct model_tokens *out)
 {
-	uint64_t hash = hash_short(word.data, word.size, 0);
+	uint64_t hash = hash_short(word.data, word.size, part);
 	const struct bpe_long_slot *slot = &c->slots[hash >> (64 - LONG_BITS)];
 	const unsigned char *p = c->ring + slot->at % RING;
 	struct long_entry e;
@@ -114,10 +126,10 @@ static int get_long(const struct bpe_cache *c, struct bytes word, size_t at,
 	return 1;
 }
 
-static void put_long(struct bpe_cache *c, struct bytes word, size_t at,
+static void put_long(struct bpe_cache *c, struct bytes word, bool part, size_t at,
 		     const struct model_token *tokens, size_t n)
 {
-	uint64_t hash = hash_short(word.data, word.size, 0);
+	uint64_t hash = hash_short(word.data, word.size, part);
 	struct long_entry e = { (uint32_t)word.size, (uint32_t)n };
 	size_t need = (sizeof(e) + padded(word.size) + 8 * n + 7) & ~(size_t)7;
 	unsigned char *p;
@@ -140,20 +152,22 @@ static void put_long(struct bpe_cache *c, struct bytes word, size_t at,
 	}
 }
 
-int bpe_cache_get(const struct bpe_cache *c, struct bytes word, size_t at, struct model_tokens *out)
+int bpe_cache_get(const struct bpe_cache *c, struct bytes word, bool part, size_t at,
+		  struct model_tokens *out)
 {
-	int known = word.size <= SHORT_KEY_MAX ? get_short(c, word, at, out) : 0;
+	int known = word.size <= SHORT_KEY_MAX ? get_short(c, word, part, at, out) : 0;
 
 	if (known != 0)
 		return known;
-	return word.size > BPE_CACHED && word.size <= LONG_MAX ? get_long(c, word, at, out) : 0;
+	return word.size > BPE_CACHED && word.size <= LONG_MAX ? get_long(c, word, part, at, out)
+							       : 0;
 }
 
-void bpe_cache_put(struct bpe_cache *c, struct bytes word, size_t at,
+void bpe_cache_put(struct bpe_cache *c, struct bytes word, bool part, size_t at,
 		   const struct model_token *tokens, size_t n)
 {
 	if (word.size <= SHORT_KEY_MAX && n <= BPE_CACHED)
-		put_short(c, word, at, tokens, n);
+		put_short(c, word, part, at, tokens, n);
 	else
-		put_long(c, word, at, tokens, n);
+		put_long(c, word, part, at, tokens, n);
 }

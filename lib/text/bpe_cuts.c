@@ -176,7 +176,7 @@ static inline bool may_join(const struct bpe_cuts *c, struct bytes piece, size_t
 		return true;
 	if (c->plain)
 		return !has(c->plain, left) || !has(c->plain, right);
-	return left == NO_POINT || right == NO_POINT || has(c->bytes, p[-1] * 256u + p[0]);
+	return left == NO_POINT || right == NO_POINT || bpe_cuts_reaches_in(c, p[-1], p[0]);
 }
 
 size_t bpe_cuts_next(const struct bpe_cuts *c, struct bytes piece, size_t at)

@@ -21,7 +21,8 @@ int bpe_merges_init(struct bpe_merges *t, size_t n)
 		t->shift--;
 	}
 	t->slots = mem_new(slots, sizeof(*t->slots));
-	if (!t->slots)
+	t->filter = t->slots ? mem_new(BPE_FILTER_BITS / 64, sizeof(*t->filter)) : NULL;
+	if (!t->filter)
 		return -1;
 	t->mask = slots - 1;
 	t->steps = allowed_steps(n);
@@ -33,18 +34,22 @@ int bpe_merges_init(struct bpe_merges *t, size_t n)
 void bpe_merges_clear(struct bpe_merges *t)
 {
 	free(t->slots);
+	free(t->filter);
 	t->slots = NULL;
+	t->filter = NULL;
 }
 
 static bool put(struct bpe_merges *t, struct bpe_merge merge)
 {
-	size_t i = bpe_slot(t, merge.pair);
+	uint64_t hash = bpe_hash(t, merge.pair);
+	size_t i = hash >> t->shift, bit = bpe_filter_bit(hash);
 
 	for (; t->slots[i].pair != merge.pair && t->slots[i].pair != UINT64_MAX;
 	     i = (i + 1) & t->mask)
 		if (t->steps-- == 0)
 			return false;
 	t->slots[i] = merge;
+	t->filter[bit / 64] |= UINT64_C(1) << (bit % 64);
 	return true;
 }
 

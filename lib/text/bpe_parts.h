@@ -22,6 +22,8 @@ struct bpe_merge {
 
 struct bpe_merges {
 	struct bpe_merge *slots;
+	/* A bit a hash: most pairs that do not merge are told by it, and it stays in the processor's cache. */
+	uint64_t *filter;
 	uint64_t multiplier;
 	size_t mask;
 	uint64_t steps; /* that collisions may still cost */
@@ -50,20 +52,30 @@ static inline uint64_t bpe_pair(uint32_t left, uint32_t right)
 	return (uint64_t)left << 32 | right;
 }
 
-static inline size_t bpe_slot(const struct bpe_merges *t, uint64_t pair)
+static inline uint64_t bpe_hash(const struct bpe_merges *t, uint64_t pair)
 {
 	uint64_t h = pair * t->multiplier;
 
-	return (size_t)((h ^ h >> 32) * t->multiplier >> t->shift);
+	return (h ^ h >> 32) * t->multiplier;
+}
+
+#define BPE_FILTER_BITS (1u << 20)
+
+static inline size_t bpe_filter_bit(uint64_t hash)
+{
+	return hash >> 16 & (BPE_FILTER_BITS - 1);
 }
 
 /* NULL when LEFT and RIGHT do not merge. */
 static inline const struct bpe_merge *bpe_merges_find(const struct bpe_merges *t, uint32_t left,
 						      uint32_t right)
 {
-	uint64_t pair = bpe_pair(left, right);
+	uint64_t pair = bpe_pair(left, right), hash = bpe_hash(t, pair);
+	size_t bit = bpe_filter_bit(hash);
 
-	for (size_t i = bpe_slot(t, pair);; i = (i + 1) & t->mask) {
+	if (!(t->filter[bit / 64] >> (bit % 64) & 1))
+		return NULL;
+	for (size_t i = hash >> t->shift;; i = (i + 1) & t->mask) {
 		if (t->slots[i].pair == pair)
 			return &t->slots[i];
 		if (t->slots[i].pair == UINT64_MAX)
@@ -91,11 +103,26 @@ void bpe_cuts_clear(struct bpe_cuts *c);
 /* The end of the part of PIECE that begins at AT: the first place after it that can be cut, or the piece's end. */
 size_t bpe_cuts_next(const struct bpe_cuts *c, struct bytes piece, size_t at);
 
+/* Whether some merge may join LEFT and RIGHT, the first byte of a character, where one of the two characters is not whole. */
+static inline bool bpe_cuts_reaches_in(const struct bpe_cuts *c, uint8_t left, uint8_t right)
+{
+	return c->bytes[left * 4 + right / 64] >> (right % 64) & 1;
+}
+
+/* --- characters (bpe_characters.c) that byte-level words may begin with --- */
+
+struct bpe_characters {
+	uint16_t *index; /* of a code point / 256: a page; NULL: not used */
+	uint32_t (*pages)[256];
+	size_t n, capacity;
+};
+
 /* --- the model --- */
 
 struct bpe {
 	struct bpe_merges merges;
 	struct bpe_cuts cuts;
+	struct bpe_characters characters;
 	/* Symbols of one byte: [2 x not the first + the last][byte]; TOKEN_NONE: none. */
 	uint32_t symbols[4][256];
 	uint32_t fallback[256]; /* the tokens <0x00> to <0xFF> */
@@ -118,8 +145,9 @@ struct bpe_node;
 struct bpe_cached {
 	struct short_key key;
 	uint32_t ids[BPE_CACHED];
-	uint8_t size;		  /* of the word; 0: free */
-	uint8_t ends[BPE_CACHED]; /* of the tokens; 0: none */
+	uint8_t mark : 6;	  /* its size, + 32 for a part; 0: free */
+	uint8_t n : 2;		  /* tokens */
+	uint8_t ends[BPE_CACHED]; /* of the tokens */
 };
 
 /* Longer ones: the text and the tokens lie in a ring that forgets the oldest. */
@@ -137,11 +165,14 @@ struct bpe_cache {
 
 int bpe_cache_init(struct bpe_cache *c);
 void bpe_cache_clear(struct bpe_cache *c);
-/* Appends the tokens of WORD, which stands at byte AT of the piece: 1; 0 when they are not known; -1 with the error set. */
-int bpe_cache_get(const struct bpe_cache *c, struct bytes word, size_t at,
+/*
+ * Appends the tokens of WORD, which stands at byte AT of the piece: 1; 0 when they are not known; -1 with the error set.
+ * With ignore_merges a word may be other tokens as PART of one than alone.
+ */
+int bpe_cache_get(const struct bpe_cache *c, struct bytes word, bool part, size_t at,
 		  struct model_tokens *out);
 /* Keeps the N tokens of WORD, which are at byte AT of the piece, if there is room for such. */
-void bpe_cache_put(struct bpe_cache *c, struct bytes word, size_t at,
+void bpe_cache_put(struct bpe_cache *c, struct bytes word, bool part, size_t at,
 		   const struct model_token *tokens, size_t n);
 
 struct bpe_scratch {
@@ -161,6 +192,13 @@ struct bpe_scratch {
 /* The symbols that WORD begins with, into S (bpe_symbols.c). */
 int bpe_symbols_init(struct bpe *b, const struct text_model *m);
 int bpe_symbols(const struct text_model *m, struct bpe_scratch *s, struct bytes word);
+int bpe_symbols_add(struct bpe_scratch *s, uint32_t id, uint32_t size);
+
+/* For models with cuts, once their merges are there. The second is bpe_symbols with characters where that is the same. */
+int bpe_characters_init(struct bpe_characters *c, const struct text_model *m,
+			struct bpe_scratch *s);
+int bpe_characters(const struct text_model *m, struct bpe_scratch *s, struct bytes word);
+void bpe_characters_clear(struct bpe_characters *c);
 
 /* Merges the symbols of S, in place (bpe_merge.c, bpe_heap.c). */
 int bpe_merge(const struct bpe_merges *t, struct bpe_scratch *s);

@@ -102,7 +102,7 @@ static int encode_word(const struct bpe_spm *b, struct bpe_scratch *s, struct by
 		       struct model_tokens *out)
 {
 	size_t start = out->n;
-	int known = bpe_cache_get(&s->cache, word, at, out);
+	int known = bpe_cache_get(&s->cache, word, false, at, out);
 
 	if (known != 0)
 		return known < 0 ? -1 : 0;
@@ -110,7 +110,7 @@ static int encode_word(const struct bpe_spm *b, struct bpe_scratch *s, struct by
 	if (add_characters(b, s, word) < 0 || bpe_merge(&b->merges, s) < 0 ||
 	    put_symbols(b, s, b->splits, word, at, out) < 0)
 		return -1;
-	bpe_cache_put(&s->cache, word, at, out->items + start, out->n - start);
+	bpe_cache_put(&s->cache, word, false, at, out->items + start, out->n - start);
 	return 0;
 }
 

@@ -79,7 +79,7 @@ struct unknown {
 	uint32_t id, size;
 };
 
-static int add(struct bpe_scratch *s, uint32_t id, uint32_t size)
+int bpe_symbols_add(struct bpe_scratch *s, uint32_t id, uint32_t size)
 {
 	if (s->n == s->capacity &&
 	    mem_grow(&s->symbols, &s->capacity, s->n + 1, sizeof(*s->symbols)) < 0)
@@ -93,7 +93,7 @@ static int flush(struct bpe_scratch *s, struct unknown *u)
 	if (!u->waits)
 		return 0;
 	u->waits = false;
-	return add(s, u->id, u->size);
+	return bpe_symbols_add(s, u->id, u->size);
 }
 
 /* Prefix, character (byte-level: as the alphabet spells it) and suffix. */
@@ -126,7 +126,7 @@ static int add_bytes(const struct bpe *b, struct bpe_scratch *s, struct bytes te
 		if (b->fallback[(unsigned char)text.data[i]] == TOKEN_NONE)
 			return 0;
 	for (size_t i = 0; i < text.size; i++)
-		if (add(s, b->fallback[(unsigned char)text.data[i]], 1) < 0)
+		if (bpe_symbols_add(s, b->fallback[(unsigned char)text.data[i]], 1) < 0)
 			return -1;
 	return 1;
 }
@@ -210,7 +210,7 @@ int bpe_symbols(const struct text_model *m, struct bpe_scratch *s, struct bytes 
 		if (id == TOKEN_NONE) {
 			if (add_missing(m, s, c, form, &u) < 0)
 				return -1;
-		} else if (flush(s, &u) < 0 || add(s, id, (uint32_t)size) < 0) {
+		} else if (flush(s, &u) < 0 || bpe_symbols_add(s, id, (uint32_t)size) < 0) {
 			return -1;
 		}
 	}

@@ -83,6 +83,17 @@ int encoding_add(struct encoding *e, uint32_t id, const struct text_span *offset
 
 /* --- pieces --- */
 
+static inline int add_ids(struct encoding *out, const struct model_tokens *tokens)
+{
+	if (out->capacity - out->n < tokens->n &&
+	    mem_grow(&out->ids, &out->capacity, out->n + tokens->n, sizeof(*out->ids)) < 0)
+		return -1;
+	for (size_t i = 0; i < tokens->n; i++)
+		out->ids[out->n + i] = tokens->items[i].id;
+	out->n += tokens->n;
+	return 0;
+}
+
 static int model_run(struct encoder *e, struct bytes piece)
 {
 	e->tokens.n = 0;
@@ -126,13 +137,13 @@ static int encode_piece(struct encoder *e, const struct text *text, size_t from,
 {
 	if (model_run(e, (struct bytes){ text->data + from, to - from }) < 0)
 		return tell_place(e, text, from, to);
+	if (!e->options->offsets)
+		return add_ids(e->out, &e->tokens);
 	for (size_t i = 0; i < e->tokens.n; i++) {
 		const struct model_token *token = &e->tokens.items[i];
-		struct text_span span;
+		struct text_span span = text_original(text, from + token->from, from + token->to);
 
-		if (text->tracked)
-			span = text_original(text, from + token->from, from + token->to);
-		if (encoding_add(e->out, token->id, e->options->offsets ? &span : NULL) < 0)
+		if (encoding_add(e->out, token->id, &span) < 0)
 			return -1;
 	}
 	return 0;
