@@ -88,6 +88,7 @@ static int folder_kind(const char *folder, struct buffer *out)
 		const char *file, *kind;
 	} files[] = {
 		{ "tokenizer.json", NULL },
+		{ "tekken.json", "Tekken (tekken.json)" },
 		{ "tokenizer.model", "SentencePiece (tokenizer.model)" },
 		{ "merges.txt", "BPE (vocab.json, merges.txt)" },
 		{ "vocab.txt", "WordPiece (vocab.txt)" },
