@@ -35,16 +35,17 @@ struct cmd_list {
 };
 
 enum cmd_kind {
-	CMD_KIND_FLAG,	/* bool */
-	CMD_KIND_TEXT,	/* const char *, as it is */
-	CMD_KIND_PATH,	/* const char *, completed as a file name */
-	CMD_KIND_SIZE,	/* uint64_t in [lo, hi]; k M G Ki Mi Gi */
-	CMD_KIND_INT,	/* int64_t in [lo, hi] */
-	CMD_KIND_REAL,	/* double in [lo, hi] */
-	CMD_KIND_RATIO, /* double in [0, 1]; 25% */
-	CMD_KIND_ENUM,	/* int: index into words */
-	CMD_KIND_LIST,	/* struct cmd_list, commas split */
-	CMD_KIND_TEXTS, /* struct cmd_list, each occurrence whole */
+	CMD_KIND_FLAG,	   /* bool */
+	CMD_KIND_TEXT,	   /* const char *, as it is */
+	CMD_KIND_PATH,	   /* const char *, completed as a file name */
+	CMD_KIND_SIZE,	   /* uint64_t in [lo, hi]; k M G Ki Mi Gi */
+	CMD_KIND_INT,	   /* int64_t in [lo, hi] */
+	CMD_KIND_REAL,	   /* double in [lo, hi] */
+	CMD_KIND_RATIO,	   /* double in [0, 1]; 25% */
+	CMD_KIND_ENUM,	   /* int: index into words */
+	CMD_KIND_LIST,	   /* struct cmd_list, commas split */
+	CMD_KIND_TEXTS,	   /* struct cmd_list, each occurrence whole */
+	CMD_KIND_OPTIONAL, /* const char *: --name=TEXT, "" for --name alone */
 };
 
 struct cmd_option {
@@ -83,6 +84,7 @@ struct cmd_option {
 #define CMD_ENUM(c, n, p, w, a, h)   CMD_ROW(c, n, ENUM, int, p, a, h, .words = w)
 #define CMD_LIST(c, n, p, a, h)      CMD_ROW(c, n, LIST, struct cmd_list, p, a, h, .words = NULL)
 #define CMD_TEXTS(c, n, p, a, h)     CMD_ROW(c, n, TEXTS, struct cmd_list, p, a, h, .words = NULL)
+#define CMD_OPTIONAL(c, n, p, a, h)  CMD_ROW(c, n, OPTIONAL, const char *, p, a, h, .words = NULL)
 /* -j, --threads; cmd_team() is made of it. */
 #define CMD_THREADS CMD_SIZE('j', "threads", &cmd_threads, 1, TEAM_MAX, "threads to use (default: what the machine allows)")
 /* -q, --quiet: no progress and no summaries on stderr. */

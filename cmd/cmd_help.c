@@ -28,12 +28,13 @@ static void print_wrapped(const char *text, int at)
 	cmd_print_char('\n');
 }
 
-static void print_option(int letter, const char *name, const char *arg, const char *help)
+static void print_option(int letter, const char *name, const char *arg, bool optional,
+			 const char *help)
 {
 	char head[128];
-	int n = snprintf(head, sizeof(head), "  %c%c%c --%s%s%s", letter ? '-' : ' ',
-			 letter ? letter : ' ', letter ? ',' : ' ', name, arg ? "=" : "",
-			 arg ? arg : "");
+	int n = snprintf(head, sizeof(head), "  %c%c%c --%s%s%s%s%s", letter ? '-' : ' ',
+			 letter ? letter : ' ', letter ? ',' : ' ', name, optional ? "[" : "",
+			 arg ? "=" : "", arg ? arg : "", optional ? "]" : "");
 
 	cmd_printf("%s", head);
 	if (n + 1 >= HELP_COLUMN) {
@@ -49,9 +50,9 @@ void cmd_print_help(const struct cmd_spec *spec)
 	cmd_printf("usage: %s [options]%s%s\n%s\n\n", spec->name, *spec->operands ? " " : "",
 		   spec->operands, spec->summary);
 	for (const struct cmd_option *o = spec->options; o->name; o++)
-		print_option(o->letter, o->name, o->arg, o->help);
-	print_option(0, "help", NULL, "print this and exit");
-	print_option(0, "version", NULL, "print the version and exit");
+		print_option(o->letter, o->name, o->arg, o->kind == CMD_KIND_OPTIONAL, o->help);
+	print_option(0, "help", NULL, false, "print this and exit");
+	print_option(0, "version", NULL, false, "print the version and exit");
 	if (spec->notes)
 		cmd_printf("\n%s\n", spec->notes);
 }
@@ -72,10 +73,18 @@ static void print_completion(int letter, const char *name, const char *kind, con
 void cmd_print_completion(const struct cmd_spec *spec)
 {
 	static const char *const kinds[] = {
-		[CMD_KIND_FLAG] = "flag",  [CMD_KIND_TEXT] = "text",   [CMD_KIND_PATH] = "path",
-		[CMD_KIND_SIZE] = "size",  [CMD_KIND_INT] = "int",     [CMD_KIND_REAL] = "real",
-		[CMD_KIND_ENUM] = "enum",  [CMD_KIND_RATIO] = "ratio", [CMD_KIND_LIST] = "list",
+		[CMD_KIND_FLAG] = "flag",
+		[CMD_KIND_TEXT] = "text",
+		[CMD_KIND_PATH] = "path",
+		[CMD_KIND_SIZE] = "size",
+		[CMD_KIND_INT] = "int",
+		[CMD_KIND_REAL] = "real",
+		[CMD_KIND_ENUM] = "enum",
+		[CMD_KIND_RATIO] = "ratio",
+		[CMD_KIND_LIST] = "list",
 		[CMD_KIND_TEXTS] = "text",
+		/* The next word is not its argument. */
+		[CMD_KIND_OPTIONAL] = "flag",
 	};
 
 	for (const struct cmd_option *o = spec->options; o->name; o++)

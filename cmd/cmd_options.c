@@ -93,6 +93,7 @@ static void set_option(const struct cmd_option *o, const char *text)
 	case CMD_KIND_FLAG: *(bool *)o->value = true; return;
 	case CMD_KIND_TEXT:
 	case CMD_KIND_PATH: *(const char **)o->value = text; return;
+	case CMD_KIND_OPTIONAL: *(const char **)o->value = text ? text : ""; return;
 	case CMD_KIND_ENUM: set_word(o, text); return;
 	case CMD_KIND_LIST: list_split(o, text); return;
 	case CMD_KIND_TEXTS: list_add(o->value, text); return;
@@ -105,6 +106,15 @@ static void set_option(const struct cmd_option *o, const char *text)
 	}
 }
 
+static int takes_argument(const struct cmd_option *o)
+{
+	switch (o->kind) {
+	case CMD_KIND_FLAG: return no_argument;
+	case CMD_KIND_OPTIONAL: return optional_argument;
+	default: return required_argument;
+	}
+}
+
 /* getopt's two tables, made of ours. */
 static void getopt_tables(const struct cmd_spec *spec, struct option *longs, char *shorts)
 {
@@ -113,12 +123,14 @@ static void getopt_tables(const struct cmd_spec *spec, struct option *longs, cha
 	*shorts++ = ':'; /* tell a missing argument from an unknown option */
 	for (size_t i = 0; i < n; i++) {
 		const struct cmd_option *o = &spec->options[i];
-		int has_arg = o->kind == CMD_KIND_FLAG ? no_argument : required_argument;
+		int has_arg = takes_argument(o);
 
 		longs[i] = (struct option){ o->name, has_arg, NULL, OPTION_FIRST + (int)i };
 		if (o->letter) {
 			*shorts++ = (char)o->letter;
-			if (has_arg)
+			if (has_arg != no_argument)
+				*shorts++ = ':';
+			if (has_arg == optional_argument)
 				*shorts++ = ':';
 		}
 	}
@@ -178,7 +190,7 @@ void cmd_parse(const struct cmd_spec *spec, int *argc, char ***argv)
 {
 	size_t n = count_options(spec);
 	struct option *longs = need(mem_new(n + 4, sizeof(*longs)));
-	char *shorts = need(mem_new(n + 1, 2));
+	char *shorts = need(mem_new(n + 1, 3));
 	const struct cmd_option *o;
 	int got;
 

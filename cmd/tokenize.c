@@ -1,28 +1,28 @@
 /* tokenize - turn documents into a stream of token ids */
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "formats/json.h"
 #include "formats/jsonl.h"
 #include "formats/token_stream.h"
 #include "formats/tokenizer_file.h"
-#include "lib/base/clock.h"
 #include "lib/base/mapfile.h"
 #include "lib/base/memory.h"
-#include "lib/base/number.h"
 #include "lib/base/outfile.h"
 #include "lib/data/batch.h"
+#include "lib/text/decode.h"
 
 static const char *tokenizer_path, *output_path = "-", *field = "text", *split_name;
-static bool raw, as_ids, offsets, bos, eos, post_process;
+static const char *messages, *template_name, *offsets;
+static struct cmd_list fields;
+static bool raw, as_ids, bos, eos, post_process, generation_prompt, check;
 static int special = SPECIAL_PLAIN;
 static int unknown;
 static uint64_t max_bytes = (uint64_t)1 << 30;
+static uint64_t seed, n_best;
+static double dropout, alpha;
 
 static const char *const unknown_words[] = { "refuse", "drop", NULL };
 static const char *const special_words[] = { "parse", "plain", "refuse", NULL };
@@ -34,6 +34,14 @@ static const struct cmd_option options[] = {
 		 "how a rank file splits text: gpt2, cl100k, o200k, llama3, qwen2 or tekken"),
 	CMD_FLAG(0, "raw", &raw, "each input is one document of plain text"),
 	CMD_TEXT(0, "field", &field, "NAME", "the field that holds the text (default text)"),
+	CMD_LIST(0, "fields", &fields, "NAMES",
+		 "fields that are encoded one after the other, NAME or NAME=ROLE"),
+	CMD_OPTIONAL(0, "messages", &messages, "FIELD",
+		     "records are conversations (default field messages)"),
+	CMD_TEXT(0, "template", &template_name, "NAME",
+		 "of messages: chatml, smollm2, llama3, gemma, mistral or qwen"),
+	CMD_FLAG(0, "generation-prompt", &generation_prompt,
+		 "end messages with what opens the assistant's turn"),
 	CMD_ENUM(0, "special", &special, special_words, "HOW",
 		 "special tokens in text: parse, plain (default) or refuse"),
 	CMD_ENUM(0, "unknown", &unknown, unknown_words, "HOW",
@@ -42,8 +50,15 @@ static const struct cmd_option options[] = {
 	CMD_FLAG(0, "eos", &eos, "end each document with the EOS token"),
 	CMD_FLAG(0, "post-process", &post_process,
 		 "add what the tokenizer's own post-processor adds"),
+	CMD_RATIO(0, "dropout", &dropout, "BPE: skip this share of the merges, by chance"),
+	CMD_REAL(0, "alpha", &alpha, 0, 1e6, "Unigram: draw the pieces, with this smoothing"),
+	CMD_SIZE(0, "n-best", &n_best, 1, 1024, "Unigram: draw among the N best ways only"),
+	CMD_SIZE(0, "seed", &seed, 0, UINT64_MAX, "of what is drawn (default 0)"),
+	CMD_FLAG(0, "roundtrip-check", &check,
+		 "decode each document again; exit 1 if one does not come back"),
 	CMD_FLAG(0, "ids", &as_ids, "text: the ids of a document a line"),
-	CMD_FLAG(0, "offsets", &offsets, "JSON lines: ids and the bytes that each stands for"),
+	CMD_OPTIONAL(0, "offsets", &offsets, "UNIT",
+		     "JSON lines: ids and the bytes, or chars, that each stands for"),
 	CMD_SIZE(0, "max-bytes", &max_bytes, 1, (uint64_t)1 << 40,
 		 "the longest document (default 1Gi)"),
 	CMD_PATH('o', "output", &output_path, "FILE", "write there, not to stdout"),
@@ -65,9 +80,119 @@ static struct tokenizer *tokenizer;
 static struct outfile *output;
 static struct token_writer *stream; /* NULL: --ids or --offsets */
 static struct buffer line;
-static uint64_t n_documents, n_tokens, n_bytes, n_dropped;
+static struct progress *progress;
+static struct record_field record_fields[64];
+static uint64_t n_documents, n_tokens, n_bytes, n_different;
+static char *first_difference;
 
-/* --- the tokenizer --- */
+/* --- what was asked for --- */
+
+static void check_options(void)
+{
+	if (!tokenizer_path)
+		cmd_misuse("-t FILE is needed: the tokenizer");
+	if ((raw != 0) + (messages != NULL) + (fields.n > 0) > 1)
+		cmd_misuse("--raw, --fields and --messages do not go together");
+	if (offsets && (bos || eos))
+		cmd_misuse("--offsets is of the text alone: not with --bos or --eos");
+	if (offsets && *offsets && strcmp(offsets, "bytes") != 0 && strcmp(offsets, "chars") != 0)
+		cmd_misuse("--offsets: '%s' is not one of bytes or chars", offsets);
+	if (!messages && (template_name || generation_prompt))
+		cmd_misuse("--template and --generation-prompt go with --messages");
+	if ((messages || fields.n) && special == SPECIAL_PARSE)
+		cmd_misuse("--special=parse: in %s special tokens are never parsed",
+			   messages ? "messages" : "fields");
+	if (post_process && (messages || fields.n || check))
+		cmd_misuse("--post-process does not go with --messages, --fields or "
+			   "--roundtrip-check");
+	if (n_best && alpha == 0)
+		cmd_misuse("--n-best goes with --alpha");
+}
+
+static void set_field(size_t i, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	char *name = mem_copy(text, equals ? (size_t)(equals - text) : strlen(text));
+
+	if (!name)
+		cmd_die("%s", err_text());
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(record_fields[k].name, name) == 0)
+			cmd_misuse("--fields: '%s' comes twice", name);
+	record_fields[i].name = name;
+	if (token_role_find(equals ? equals + 1 : name, &record_fields[i].role) < 0)
+		cmd_misuse("--fields: %s: %s", text, err_text());
+}
+
+static enum chat chat_of(const struct tokenizer_spec *s)
+{
+	enum chat chat;
+
+	if (template_name) {
+		chat = chat_by_name(template_name);
+		if (chat == CHAT_NONE)
+			cmd_misuse("--template: '%s' is not one of chatml, smollm2, llama3, gemma, "
+				   "mistral or qwen",
+				   template_name);
+		return chat;
+	}
+	if (s->chat_template.size == 0)
+		cmd_die("%s has no chat template: name one with --template", tokenizer_path);
+	chat = chat_recognise(s->chat_template);
+	if (chat == CHAT_NONE)
+		cmd_die("%s has a chat template that is not known here: name the one that it is "
+			"like with --template",
+			tokenizer_path);
+	return chat;
+}
+
+static void set_sampling(struct record_options *o, const struct tokenizer_spec *s)
+{
+	static struct model_sampling sampling;
+
+	if (dropout == 0 && alpha == 0)
+		return;
+	if (dropout > 0 && s->model.kind != MODEL_BPE)
+		cmd_die("--dropout is for BPE, and %s is another model", tokenizer_path);
+	if (alpha > 0 && s->model.kind != MODEL_UNIGRAM)
+		cmd_die("--alpha is for Unigram, and %s is another model", tokenizer_path);
+	sampling = (struct model_sampling){
+		.seed = seed, .dropout = dropout, .alpha = alpha, .n_best = (uint32_t)n_best
+	};
+	o->encode.sampling = &sampling;
+}
+
+static struct record_options record_options(const struct tokenizer_spec *s)
+{
+	struct record_options o = {
+		.input = raw ? RECORD_TEXT : messages ? RECORD_MESSAGES : RECORD_JSON,
+		.field = messages ? (*messages ? messages : "messages") : field,
+		.generation_prompt = generation_prompt,
+		.encode = {
+			.special = (enum special_mode)special,
+			.offsets = offsets != NULL,
+			.post_process = post_process,
+		},
+		.bos = bos,
+		.eos = eos,
+		.characters = offsets && strcmp(offsets, "chars") == 0,
+		.check = check,
+	};
+
+	if (messages)
+		o.chat = chat_of(s);
+	if (fields.n > sizeof(record_fields) / sizeof(*record_fields))
+		cmd_misuse("--fields: at most %zu", sizeof(record_fields) / sizeof(*record_fields));
+	for (size_t i = 0; i < fields.n; i++)
+		set_field(i, fields.items[i]);
+	if (fields.n) {
+		o.input = RECORD_FIELDS;
+		o.fields = record_fields;
+		o.n_fields = fields.n;
+	}
+	set_sampling(&o, s);
+	return o;
+}
 
 static void open_tokenizer(struct tokenizer_spec *s, struct arena *arena)
 {
@@ -81,10 +206,6 @@ static void open_tokenizer(struct tokenizer_spec *s, struct arena *arena)
 	cmd_check(tokenizer_file_read(s, arena, tokenizer_path, &o));
 	s->model.drop_unknown = unknown == 1;
 	cmd_check(tokenizer_new(&tokenizer, s));
-	if (bos && s->bos == TOKEN_NONE)
-		cmd_die("--bos: %s names no BOS token", tokenizer_path);
-	if (eos && s->eos == TOKEN_NONE)
-		cmd_die("--eos: %s names no EOS token", tokenizer_path);
 }
 
 /* --- writing --- */
@@ -112,79 +233,77 @@ static void open_output(const struct tokenizer_spec *s)
 	cmd_check(token_writer_new(&stream, &h, write_out, output));
 }
 
-static void write_stream(const struct encoding *e, bool add_bos, bool add_eos)
+static int write_stream(const struct encoded_record *r)
 {
-	const struct tokenizer_spec *s = tokenizer_spec(tokenizer);
-
-	if (add_bos)
-		cmd_check(token_writer_add(stream, &s->bos, 1));
-	cmd_check(token_writer_add(stream, e->ids, e->n));
-	if (add_eos)
-		cmd_check(token_writer_add(stream, &s->eos, 1));
-	cmd_check(token_writer_end_document(stream));
+	if (token_writer_add(stream, r->encoding.ids, r->encoding.n) < 0)
+		return -1;
+	for (size_t i = 0; i < r->n_runs; i++)
+		if (token_writer_run(stream, &r->runs[i]) < 0)
+			return -1;
+	return token_writer_end_document(stream);
 }
 
-static void put_id(uint32_t id)
+static void put_ids(const struct encoding *e, char between)
 {
-	if (line.size)
-		buffer_put_u8(&line, ' ');
-	buffer_format(&line, "%" PRIu32, id);
+	for (size_t i = 0; i < e->n; i++) {
+		if (i)
+			buffer_put_u8(&line, (uint8_t)between);
+		buffer_format(&line, "%" PRIu32, e->ids[i]);
+	}
 }
 
-static void put_ids(const struct encoding *e, bool add_bos, bool add_eos)
+static void put_offsets(const struct encoded_record *r)
 {
-	const struct tokenizer_spec *s = tokenizer_spec(tokenizer);
+	const struct encoding *e = &r->encoding;
 
-	if (add_bos)
-		put_id(s->bos);
-	for (size_t i = 0; i < e->n; i++)
-		put_id(e->ids[i]);
-	if (add_eos)
-		put_id(s->eos);
-}
-
-static void put_offsets(const struct encoding *e)
-{
-	buffer_put_u8(&line, '{');
-	json_put_key(&line, "ids");
-	buffer_put_u8(&line, '[');
-	for (size_t i = 0; i < e->n; i++)
-		buffer_format(&line, "%s%" PRIu32, i ? "," : "", e->ids[i]);
-	buffer_put_u8(&line, ']');
-	json_put_key(&line, "offsets");
-	buffer_put_u8(&line, '[');
+	buffer_put_text(&line, "{\"ids\":[");
+	put_ids(e, ',');
+	buffer_put_text(&line, "],\"offsets\":[");
 	for (size_t i = 0; i < e->n; i++)
 		buffer_format(&line, "%s[%" PRIu32 ",%" PRIu32 "]", i ? "," : "",
 			      e->offsets[i].from, e->offsets[i].to);
-	buffer_put_text(&line, "]}");
+	buffer_put_u8(&line, ']');
+	if (messages || fields.n) {
+		buffer_put_text(&line, ",\"runs\":[");
+		for (size_t i = 0; i < r->n_runs; i++)
+			buffer_format(&line, "%s[%" PRIu64 ",%" PRIu64 ",\"%s\"]", i ? "," : "",
+				      r->runs[i].start, r->runs[i].length,
+				      token_role_name((enum token_role)r->runs[i].role));
+		buffer_put_u8(&line, ']');
+	}
+	buffer_put_u8(&line, '}');
 }
 
-/* A role's token is not added where the document has it already: never two in a row (A23). */
-static void write_document(const struct encoding *e)
+static void note_difference(const struct encoded_record *r, const struct record_place *place)
 {
-	const struct tokenizer_spec *s = tokenizer_spec(tokenizer);
-	bool add_bos = bos && (e->n == 0 || e->ids[0] != s->bos);
-	bool add_eos = eos && (e->n == 0 || e->ids[e->n - 1] != s->eos);
+	if (r->difference && n_different++ == 0)
+		first_difference =
+			mem_format("%s:%" PRIu64 ": %s", place->name, place->line, r->difference);
+}
 
+static int write_record(void *arg, const struct encoded_record *r, const struct record_place *place)
+{
 	n_documents++;
-	n_tokens += e->n + add_bos + add_eos;
-	if (stream) {
-		write_stream(e, add_bos, add_eos);
-		return;
-	}
+	n_tokens += r->encoding.n;
+	n_bytes += r->bytes;
+	progress_add(progress, r->bytes);
+	note_difference(r, place);
+	if (stream)
+		return write_stream(r);
 	buffer_clear(&line);
 	if (offsets)
-		put_offsets(e);
+		put_offsets(r);
 	else
-		put_ids(e, add_bos, add_eos);
+		put_ids(&r->encoding, ' ');
 	buffer_put_u8(&line, '\n');
-	cmd_check(buffer_check(&line));
-	cmd_check(outfile_write(output, line.data, line.size));
+	return buffer_check(&line) < 0 ? -1 : outfile_write(output, line.data, line.size);
 }
 
 /* A file does not appear then; a pipe's reader has what came before, and no end record. */
-static _Noreturn void give_up(const char *why)
+static _Noreturn void give_up(void)
 {
+	char *why = mem_copy(err_text(), strlen(err_text()));
+
 	if (strcmp(output_path, "-") == 0) {
 		if (stream)
 			cmd_check(token_writer_flush(stream));
@@ -193,109 +312,121 @@ static _Noreturn void give_up(const char *why)
 	cmd_die("%s", why ? why : "out of memory");
 }
 
-/* What was encoded before the first record that failed is written, then the failure is told. */
-static void run_batch(struct batch *b, struct progress *p)
-{
-	int result = batch_run(b);
-	char *why = result < 0 ? mem_copy(err_text(), strlen(err_text())) : NULL;
-
-	for (size_t i = 0; i < batch_n(b); i++) {
-		write_document(batch_encoding(b, i));
-		n_bytes += batch_document_bytes(b, i);
-		progress_add(p, batch_document_bytes(b, i));
-	}
-	if (result < 0)
-		give_up(why);
-	batch_clear(b);
-}
-
 /* --- reading --- */
 
-static struct batch_options batch_options(const char *name)
+static struct {
+	char *const *paths;
+	int n, at;
+	struct jsonl *lines; /* of path `at`, once it was opened */
+	char *text;	     /* --raw: of the last one */
+} input;
+
+static int read_text(struct bytes *record, struct record_place *place)
 {
-	return (struct batch_options){
-		.input = raw ? BATCH_TEXT : BATCH_JSON,
-		.field = field,
-		.name = name,
-		.encode = {
-			.special = (enum special_mode)special,
-			.offsets = offsets,
-			.post_process = post_process,
-		},
-	};
+	free(input.text);
+	input.text = NULL;
+	if (input.at == input.n)
+		return 0;
+	place->name = input.paths[input.at];
+	place->line = 1;
+	if (file_read(cmd_input(place->name), max_bytes, &input.text, &record->size) < 0)
+		return -1;
+	record->data = input.text;
+	input.at++;
+	return 1;
 }
 
-static void read_lines(const char *path, struct progress *p)
+static int read_line(struct bytes *record, struct record_place *place)
 {
 	struct jsonl_options limits = { .line_max = max_bytes };
-	struct batch_options o = batch_options(path);
-	struct bytes record;
-	struct batch *b;
-	struct jsonl *in;
+	int got;
 
-	cmd_check(jsonl_open(&in, cmd_input(path), &limits));
-	cmd_check(batch_new(&b, tokenizer, cmd_team(), &o));
-	while (cmd_check(jsonl_next(in, &record)) > 0)
-		if (cmd_check(batch_add(b, record, jsonl_line(in))) > 0)
-			run_batch(b, p);
-	run_batch(b, p);
-	n_dropped += batch_dropped(b);
-	batch_free(b);
-	jsonl_close(in);
-}
-
-static void read_raw(const char *path, struct progress *p)
-{
-	struct batch_options o = batch_options(path);
-	struct batch *b;
-	size_t size;
-	char *text;
-
-	cmd_check(file_read(cmd_input(path), max_bytes, &text, &size));
-	cmd_check(batch_new(&b, tokenizer, cmd_team(), &o));
-	cmd_check(batch_add(b, (struct bytes){ text, size }, 1));
-	run_batch(b, p);
-	n_dropped += batch_dropped(b);
-	batch_free(b);
-	free(text);
-}
-
-int main(int argc, char **argv)
-{
-	static char *const standard_input[] = { (char *)"-" };
-	struct tokenizer_spec s;
-	struct progress *p;
-	struct arena *arena;
-
-	cmd_begin(&spec, &argc, &argv);
-	if (!tokenizer_path)
-		cmd_misuse("-t FILE is needed: the tokenizer");
-	if (offsets && (bos || eos))
-		cmd_misuse("--offsets is of the text alone: not with --bos or --eos");
-	cmd_check(arena_new(&arena));
-	open_tokenizer(&s, arena);
-	open_output(&s);
-	p = cmd_progress("tokenize", "B", 0);
-	for (int i = 0; i < (argc ? argc : 1); i++) {
-		const char *path = argc ? argv[i] : standard_input[0];
-
-		if (raw)
-			read_raw(path, p);
-		else
-			read_lines(path, p);
+	for (; input.at < input.n; input.at++) {
+		place->name = input.paths[input.at];
+		if (!input.lines && jsonl_open(&input.lines, cmd_input(place->name), &limits) < 0)
+			return -1;
+		got = jsonl_next(input.lines, record);
+		if (got != 0) {
+			place->line = jsonl_line(input.lines);
+			return got;
+		}
+		jsonl_close(input.lines);
+		input.lines = NULL;
 	}
-	progress_end(p);
-	if (stream)
-		cmd_check(token_writer_end(stream));
-	cmd_check(outfile_commit(output));
+	return 0;
+}
+
+static int read_record(void *arg, struct bytes *record, struct record_place *place)
+{
+	return raw ? read_text(record, place) : read_line(record, place);
+}
+
+/* --- the end --- */
+
+static void tell_differences(void)
+{
+	const struct tokenizer_spec *s = tokenizer_spec(tokenizer);
+	struct text_decoder *d;
+
+	if (!check)
+		return;
+	if (n_different) {
+		cmd_warn("%s", first_difference ? first_difference : "out of memory");
+		cmd_warn("%" PRIu64 " of %" PRIu64 " documents do not come back as they were",
+			 n_different, n_documents);
+		cmd_answer_no();
+	}
+	cmd_check(text_decoder_new(&d, s->decoders, s->n_decoders,
+				   tokenizer_is_byte_level(tokenizer), true));
+	if (!text_decoder_is_exact(d))
+		cmd_warn("this tokenizer is lossy: its decoder cannot give every text back");
+	text_decoder_free(d);
+}
+
+static void tell_counts(uint64_t n_dropped)
+{
 	if (n_dropped)
 		cmd_warn("%" PRIu64 " %s that the tokenizer has no piece for were dropped",
 			 n_dropped, tokenizer_is_byte_level(tokenizer) ? "bytes" : "characters");
 	cmd_note("%" PRIu64 " documents, %" PRIu64 " bytes, %" PRIu64 " tokens", n_documents,
 		 n_bytes, n_tokens);
+}
+
+int main(int argc, char **argv)
+{
+	static char *const standard_input[] = { (char *)"-" };
+	const struct batch_io io = { .read = read_record, .write = write_record };
+	struct record_options o;
+	struct tokenizer_spec s;
+	struct arena *arena;
+	struct batch *batch;
+
+	cmd_begin(&spec, &argc, &argv);
+	check_options();
+	cmd_check(arena_new(&arena));
+	open_tokenizer(&s, arena);
+	o = record_options(&s);
+	if (batch_new(&batch, tokenizer, cmd_team(), &o, 0) < 0)
+		cmd_die("%s: %s", tokenizer_path, err_text());
+	open_output(&s);
+	progress = cmd_progress("tokenize", "B", 0);
+	input.paths = argc ? argv : standard_input;
+	input.n = argc ? argc : 1;
+	if (batch_pump(batch, &io) < 0)
+		give_up();
+	progress_end(progress);
+	if (stream)
+		cmd_check(token_writer_end(stream));
+	cmd_check(outfile_commit(output));
+	tell_differences();
+	tell_counts(batch_dropped(batch));
+	batch_free(batch);
 	token_writer_free(stream);
 	tokenizer_free(tokenizer);
 	arena_free(arena);
 	buffer_free(&line);
+	jsonl_close(input.lines);
+	free(input.text);
+	free(first_difference);
 	return cmd_end();
 }

@@ -1,72 +1,77 @@
-/* lib/data/batch.c - documents encoded by a team, in order */
+/* lib/data/batch.c - records encoded by a team, in order */
 
 #include "lib/data/batch.h"
 
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "formats/json.h"
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
-#include "lib/base/base64.h"
 
 #define DEFAULT_BYTES ((size_t)4 << 20)
 
 /* Records that a thread takes at a time hold about this many bytes: enough that taking costs nothing. */
 #define TAKE_BYTES ((size_t)32 << 10)
 
-struct record {
-	size_t at, size; /* in the batch's bytes */
-	uint64_t line;
-	struct encoding encoding;
-	uint64_t document_bytes;
-	char *error; /* NULL: encoded */
+/* What one record may keep for the next one in its place. */
+#define KEEP_TOKENS ((size_t)1 << 16)
+
+/* An error of any thread, to be told later. */
+struct failure {
+	bool failed;
+	enum err_code code;
+	char *text; /* owned; NULL: there was no memory for it */
 };
 
-/* One thread's own. */
-struct worker {
-	struct encoder *encoder;
-	struct json *json;
-	struct buffer decoded; /* of base64 */
+struct slot {
+	size_t at, size; /* in the half's bytes */
+	struct record_place place;
+	struct encoded_record result;
+	struct failure failure;
+};
+
+/* One of the two batches: while one is encoded, the other is written and filled. */
+struct half {
+	struct buffer bytes;
+	struct slot *slots;
+	size_t n, capacity;
 };
 
 struct batch {
-	const struct tokenizer *tokenizer;
 	struct team *team;
-	struct batch_options o;
-	struct worker *workers;
-	int n_workers;
-	struct buffer bytes;
-	struct record *records;
-	size_t n, capacity; /* records in use; records that have memory */
-	size_t n_good;	    /* after batch_run */
+	struct record_encoder **encoders; /* one a thread */
+	int n_encoders;
+	size_t full; /* bytes */
+	struct half halves[2];
+	struct half *now, *other;
+	const struct batch_io *io;
+	uint64_t n_documents;
+	bool ended; /* the last record was read */
 	atomic_size_t next;
+	struct failure reading, writing;
 };
 
 int batch_new(struct batch **out, const struct tokenizer *t, struct team *team,
-	      const struct batch_options *o)
+	      const struct record_options *o, size_t bytes)
 {
 	struct batch *b = mem_new(1, sizeof(*b));
 
 	*out = NULL;
 	if (!b)
 		return -1;
-	b->tokenizer = t;
 	b->team = team;
-	b->o = *o;
-	if (!b->o.bytes)
-		b->o.bytes = DEFAULT_BYTES;
-	b->workers = mem_new((size_t)team_size(team), sizeof(*b->workers));
-	for (int i = 0; b->workers && i < team_size(team); i++) {
-		b->n_workers = i + 1;
-		if (encoder_new(&b->workers[i].encoder, t) < 0 ||
-		    json_new(&b->workers[i].json) < 0) {
+	b->full = bytes ? bytes : DEFAULT_BYTES;
+	b->now = &b->halves[0];
+	b->other = &b->halves[1];
+	b->encoders = mem_new((size_t)team_size(team), sizeof(struct record_encoder *));
+	for (int i = 0; b->encoders && i < team_size(team); i++) {
+		if (record_encoder_new(&b->encoders[i], t, o) < 0) {
 			batch_free(b);
 			return -1;
 		}
+		b->n_encoders = i + 1;
 	}
-	if (!b->workers) {
+	if (!b->encoders) {
 		batch_free(b);
 		return -1;
 	}
@@ -74,160 +79,191 @@ int batch_new(struct batch **out, const struct tokenizer *t, struct team *team,
 	return 0;
 }
 
+static void free_half(struct half *h)
+{
+	for (size_t i = 0; i < h->capacity; i++) {
+		encoded_record_free(&h->slots[i].result);
+		free(h->slots[i].failure.text);
+	}
+	free(h->slots);
+	buffer_free(&h->bytes);
+}
+
 void batch_free(struct batch *b)
 {
 	if (!b)
 		return;
-	for (int i = 0; i < b->n_workers; i++) {
-		encoder_free(b->workers[i].encoder);
-		json_free(b->workers[i].json);
-		buffer_free(&b->workers[i].decoded);
-	}
-	for (size_t i = 0; i < b->capacity; i++) {
-		encoding_free(&b->records[i].encoding);
-		free(b->records[i].error);
-	}
-	free(b->workers);
-	free(b->records);
-	buffer_free(&b->bytes);
+	for (int i = 0; i < b->n_encoders; i++)
+		record_encoder_free(b->encoders[i]);
+	free(b->encoders);
+	free_half(&b->halves[0]);
+	free_half(&b->halves[1]);
+	free(b->reading.text);
+	free(b->writing.text);
 	free(b);
 }
 
-int batch_add(struct batch *b, struct bytes record, uint64_t line)
+static void clear_failure(struct failure *f)
 {
-	size_t before = b->capacity;
-	struct record *r;
-
-	if (mem_grow(&b->records, &b->capacity, b->n + 1, sizeof(*b->records)) < 0)
-		return -1;
-	memset(b->records + before, 0, (b->capacity - before) * sizeof(*b->records));
-	r = &b->records[b->n++];
-	r->at = b->bytes.size;
-	r->size = record.size;
-	r->line = line;
-	buffer_put(&b->bytes, record.data, record.size);
-	if (buffer_check(&b->bytes) < 0)
-		return -1;
-	return b->bytes.size >= b->o.bytes;
+	free(f->text);
+	*f = (struct failure){ 0 };
 }
 
-/* --- one record, by one thread --- */
-
-/* The field's text; FIELD_base64 holds what is not UTF-8. */
-static int find_document(const struct batch *b, struct worker *w, struct bytes record,
-			 uint64_t line, struct bytes *out)
+/* The thread's present error. */
+static void keep_failure(struct failure *f)
 {
-	struct json *j = w->json;
-	struct bytes key, encoded = { 0 };
-	bool found = false, is_base64 = false;
-	size_t n = strlen(b->o.field), bad;
-	int got;
+	clear_failure(f);
+	f->failed = true;
+	f->code = err_last();
+	f->text = mem_copy(err_text(), strlen(err_text()));
+}
 
-	json_init(j, record.data, record.size, b->o.name, &(struct json_limits){ .line = line });
-	json_object(j);
-	while ((got = json_key(j, &key)) > 0) {
-		if (bytes_are(key, b->o.field)) {
-			found = json_string(j, out) == 0;
-		} else if (key.size == n + 7 && bytes_start_with(key, b->o.field) &&
-			   bytes_end_with(key, "_base64")) {
-			is_base64 = json_string(j, &encoded) == 0;
-		} else {
-			json_skip(j, NULL);
-		}
+static int tell(const struct failure *f)
+{
+	return err_set(f->code, "%s", f->text ? f->text : "out of memory");
+}
+
+/* --- reading and writing --- */
+
+static int add(struct batch *b, struct half *h, struct bytes record,
+	       const struct record_place *place)
+{
+	size_t before = h->capacity;
+	struct slot *s;
+
+	if (mem_grow(&h->slots, &h->capacity, h->n + 1, sizeof(*h->slots)) < 0)
+		return -1;
+	memset(h->slots + before, 0, (h->capacity - before) * sizeof(*h->slots));
+	s = &h->slots[h->n];
+	s->at = h->bytes.size;
+	s->size = record.size;
+	s->place = *place;
+	s->place.document = b->n_documents;
+	buffer_put(&h->bytes, record.data, record.size);
+	if (buffer_check(&h->bytes) < 0)
+		return -1;
+	b->n_documents++;
+	h->n++;
+	return 0;
+}
+
+/* Until H is full, the records end, or reading fails. */
+static void fill(struct batch *b, struct half *h)
+{
+	while (!b->ended && h->bytes.size < b->full) {
+		struct record_place place = { .name = "" };
+		struct bytes record;
+		int got = b->io->read(b->io->arg, &record, &place);
+
+		if (got > 0)
+			got = add(b, h, record, &place) < 0 ? -1 : 1;
+		if (got < 0)
+			keep_failure(&b->reading);
+		b->ended = got <= 0;
 	}
-	if (json_end(j) < 0)
-		return -1;
-	if (!found && !is_base64)
-		return err_set(ERR_MISSING, "%s:%" PRIu64 ": has no field \"%s\"", b->o.name, line,
-			       b->o.field);
-	if (found)
-		return 0;
-	buffer_clear(&w->decoded);
-	if (!base64_get(&w->decoded, encoded, &bad))
-		return err_set(ERR_FORMAT,
-			       "%s:%" PRIu64 ": \"%s_base64\" is not base64 at its byte %zu",
-			       b->o.name, line, b->o.field, bad);
-	if (buffer_check(&w->decoded) < 0)
-		return -1;
-	*out = buffer_bytes(&w->decoded);
-	return 0;
 }
 
-static int encode_record(struct batch *b, struct worker *w, struct record *r)
+static void write_out(struct batch *b, const struct half *h)
 {
-	struct bytes document = { b->bytes.data + r->at, r->size };
+	for (size_t i = 0; i < h->n && !h->slots[i].failure.failed; i++) {
+		if (b->io->write(b->io->arg, &h->slots[i].result, &h->slots[i].place) == 0)
+			continue;
+		keep_failure(&b->writing);
+		b->ended = true;
+		return;
+	}
+}
 
-	if (b->o.input == BATCH_JSON && find_document(b, w, document, r->line, &document) < 0)
-		return -1;
-	r->document_bytes = document.size;
-	if (encoder_run(w->encoder, document, &b->o.encode, &r->encoding) < 0)
-		return err_prefix("%s:%" PRIu64, b->o.name, r->line);
-	return 0;
+/* For the next batch. Memory is kept, but not what one huge record needed. */
+static void clear(const struct batch *b, struct half *h)
+{
+	for (size_t i = 0; i < h->n; i++) {
+		struct slot *s = &h->slots[i];
+
+		clear_failure(&s->failure);
+		if (s->result.encoding.capacity > KEEP_TOKENS)
+			encoded_record_free(&s->result);
+	}
+	h->n = 0;
+	buffer_clear(&h->bytes);
+	if (h->bytes.capacity > 4 * b->full)
+		buffer_free(&h->bytes);
+}
+
+/* --- encoding --- */
+
+static void encode(struct batch *b, int part, struct slot *s)
+{
+	struct bytes record = { b->now->bytes.data + s->at, s->size };
+
+	if (record_encode(b->encoders[part], record, &s->place, &s->result) == 0)
+		return;
+	keep_failure(&s->failure);
 }
 
 /* Threads take runs of records until none is left. */
 static void work(void *arg, int part, int parts)
 {
 	struct batch *b = arg;
+	struct half *h = b->now;
+	size_t take = TAKE_BYTES / (h->bytes.size / h->n + 1) + 1;
 
 	(void)parts;
+	if (part == 0) {
+		write_out(b, b->other);
+		clear(b, b->other);
+		fill(b, b->other);
+	}
 	for (;;) {
-		size_t average = b->bytes.size / b->n + 1;
-		size_t take = TAKE_BYTES / average + 1;
 		size_t from = atomic_fetch_add(&b->next, take);
 
-		if (from >= b->n)
+		if (from >= h->n)
 			return;
-		for (size_t i = from; i < from + take && i < b->n; i++)
-			if (encode_record(b, &b->workers[part], &b->records[i]) < 0)
-				b->records[i].error = mem_copy(err_text(), strlen(err_text()));
+		for (size_t i = from; i < from + take && i < h->n; i++)
+			encode(b, part, &h->slots[i]);
 	}
 }
 
-int batch_run(struct batch *b)
+/* The first record in order that failed, or NULL. */
+static const struct slot *failed(const struct half *h)
 {
-	b->n_good = 0;
-	if (b->n == 0)
-		return 0;
-	atomic_store(&b->next, 0);
-	team_run(b->team, work, b);
-	while (b->n_good < b->n && !b->records[b->n_good].error)
-		b->n_good++;
-	if (b->n_good < b->n)
-		return err_set(ERR_FORMAT, "%s", b->records[b->n_good].error);
-	return 0;
+	for (size_t i = 0; i < h->n; i++)
+		if (h->slots[i].failure.failed)
+			return &h->slots[i];
+	return NULL;
 }
 
-size_t batch_n(const struct batch *b)
+int batch_pump(struct batch *b, const struct batch_io *io)
 {
-	return b->n_good;
-}
+	const struct slot *bad = NULL;
+	struct half *done;
 
-const struct encoding *batch_encoding(const struct batch *b, size_t i)
-{
-	return &b->records[i].encoding;
-}
-
-uint64_t batch_document_bytes(const struct batch *b, size_t i)
-{
-	return b->records[i].document_bytes;
+	b->io = io;
+	b->ended = false;
+	fill(b, b->now);
+	while (b->now->n && !b->writing.failed && !bad) {
+		atomic_store(&b->next, 0);
+		team_run(b->team, work, b);
+		bad = failed(b->now);
+		done = b->now;
+		b->now = b->other;
+		b->other = done;
+	}
+	if (!b->writing.failed)
+		write_out(b, b->other);
+	if (b->writing.failed)
+		return tell(&b->writing);
+	if (bad)
+		return tell(&bad->failure);
+	clear(b, b->other);
+	return b->reading.failed ? tell(&b->reading) : 0;
 }
 
 uint64_t batch_dropped(const struct batch *b)
 {
 	uint64_t n = 0;
 
-	for (int i = 0; i < b->n_workers; i++)
-		n += encoder_dropped(b->workers[i].encoder);
+	for (int i = 0; i < b->n_encoders; i++)
+		n += record_encoder_dropped(b->encoders[i]);
 	return n;
-}
-
-void batch_clear(struct batch *b)
-{
-	for (size_t i = 0; i < b->n; i++) {
-		free(b->records[i].error);
-		b->records[i].error = NULL;
-	}
-	b->n = b->n_good = 0;
-	buffer_clear(&b->bytes);
 }

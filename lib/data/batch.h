@@ -1,53 +1,42 @@
 /*
- * lib/data/batch.h - documents encoded by a team, in order
+ * lib/data/batch.h - records encoded by a team, in order
  *
- * Records are collected until a batch is full, then all threads parse and encode them, each document by
- * one thread, and the results are given out in the order of the records: the same for any number of threads.
+ * Records are read until a batch is full, then all threads encode them, each record by one thread, and they are given out in
+ * the order in which they were read: the same for any number of threads. While the threads are at one batch, the caller's
+ * hands on what came of the one before and reads the next one, then helps.
  */
 #ifndef LIB_DATA_BATCH_H
 #define LIB_DATA_BATCH_H
 
 #include "lib/base/team.h"
-#include "lib/text/tokenizer.h"
+#include "lib/data/encode_record.h"
 
-/* What a record is: */
-enum batch_input {
-	BATCH_TEXT, /* the document itself */
-	BATCH_JSON, /* a JSON object whose FIELD holds it (or FIELD_base64) */
-};
-
-struct batch_options {
-	enum batch_input input;
-	const char *field; /* `text` unless given; of BATCH_JSON */
-	const char *name;  /* of the input, for messages */
-	struct encode_options encode;
-	size_t bytes; /* of records in a batch; 0: 4 MiB */
+/* Where records come from and go to; called by the thread that calls batch_pump alone, never two at a time. */
+struct batch_io {
+	/*
+	 * 1 with the next record, valid until the next call, and its name and line (`document` is counted here); 0 after the last;
+	 * -1 with the error set. The name must outlive the batch.
+	 */
+	int (*read)(void *arg, struct bytes *record, struct record_place *place);
+	/* 0, or -1 with the error set. */
+	int (*write)(void *arg, const struct encoded_record *r, const struct record_place *place);
+	void *arg;
 };
 
 struct batch;
 
-/* T and TEAM must outlive it; O is copied. */
+/* T, TEAM and what O points to must outlive it. BYTES of records make a batch; 0: 4 MiB. */
 int batch_new(struct batch **out, const struct tokenizer *t, struct team *team,
-	      const struct batch_options *o);
+	      const struct record_options *o, size_t bytes);
 void batch_free(struct batch *b); /* NULL is allowed */
 
-/* Copies a record, number LINE of the input, in. 1 when the batch is full now, 0 when not, -1 with the error set. */
-int batch_add(struct batch *b, struct bytes record, uint64_t line);
-
 /*
- * Encodes all that was added. 0, or -1 with the error of the first record, in order, that failed: `NAME:LINE: what`;
- * those before it can still be had.
+ * Reads, encodes and writes all records. 0, or -1 with the first error in the order of the records, those before it having
+ * been written, unless it was writing that failed.
  */
-int batch_run(struct batch *b);
+int batch_pump(struct batch *b, const struct batch_io *io);
 
-/* After batch_run: the documents that were encoded, in order. Valid until batch_clear. */
-size_t batch_n(const struct batch *b);
-const struct encoding *batch_encoding(const struct batch *b, size_t i);
-uint64_t batch_document_bytes(const struct batch *b, size_t i);
-
-/* Characters that vanished in all batches so far (model_spec's drop_unknown). */
+/* Characters that vanished so far (model_spec's drop_unknown). */
 uint64_t batch_dropped(const struct batch *b);
-
-void batch_clear(struct batch *b); /* for the next batch; memory is kept */
 
 #endif

@@ -11,7 +11,7 @@
 
 static const char *const words[] = { "red", "green", NULL };
 static bool flag;
-static const char *text = "none";
+static const char *text = "none", *alone, *given, *left;
 static uint64_t size = 7;
 static int64_t integer;
 static double real, ratio;
@@ -28,6 +28,9 @@ static const struct cmd_option options[] = {
 	CMD_ENUM('w', "word", &word, words, "WORD", "a word"),
 	CMD_LIST('l', "list", &list, "WORDS", "a list"),
 	CMD_TEXTS(0, "texts", &texts, "TEXT", "texts"),
+	CMD_OPTIONAL('a', "alone", &alone, "TEXT", "a text or none"),
+	CMD_OPTIONAL(0, "given", &given, "TEXT", "a text or none"),
+	CMD_OPTIONAL(0, "left", &left, "TEXT", "a text or none"),
 	CMD_END,
 };
 
@@ -74,16 +77,19 @@ static void parse(const char **words_given)
 
 static void parse_all(void *arg)
 {
-	const char *argv[] = { "tool", "-f",	   "--text=x", "-s2k", "operand", "--integer", "-3",
-			       "-r",   "0.5",	   "--ratio",  "25%",  "-w",	  "green",     "-l",
-			       "a,b",  "--list=c", "--texts",  "d,e",  NULL };
+	const char *argv[] = { "tool",	    "-f",      "--text=x", "-s2k",	"operand",
+			       "--integer", "-3",      "-r",	   "0.5",	"--ratio",
+			       "25%",	    "-w",      "green",	   "-l",	"a,b",
+			       "--list=c",  "--texts", "d,e",	   "--given=y", "--alone",
+			       NULL };
 	bool good;
 
 	(void)arg;
 	parse(argv);
 	good = flag && strcmp(text, "x") == 0 && size == 2000 && integer == -3 && real == 0.5 &&
 	       ratio == 0.25 && word == 1 && list.n == 3 && strcmp(list.items[2], "c") == 0 &&
-	       texts.n == 1 && strcmp(texts.items[0], "d,e") == 0;
+	       texts.n == 1 && strcmp(texts.items[0], "d,e") == 0 && strcmp(given, "y") == 0 &&
+	       alone && *alone == '\0' && !left;
 	_exit(good ? 0 : 1);
 }
 
