@@ -173,11 +173,13 @@ static int learn_one(struct train_bpe *t)
 		struct train_pair *p = &t->pairs.items[record];
 		uint64_t count;
 
+		t->steps++;
 		pair = p->extra ? (uint32_t)p->count : record;
 		count = t->pairs.items[pair].count;
 		if (p->queued == count)
 			break;
 		p->queued = count;
+		p->step = t->steps & TRAIN_STEPS;
 		if (train_queue_push(&t->queue, &t->pairs, record) < 0)
 			return -1;
 	}

@@ -194,6 +194,8 @@ static inline uint32_t *train_places(union train_places *p, uint32_t n)
  * moment, beside what is queued already; a merge goes to the words of one entry. Merges come out the same only when that is
  * done alike: the first entry of a pair is in the pair's own record, further ones are `extra` records.
  */
+#define TRAIN_STEPS 0x1FFFFFFFu
+
 struct train_pair {
 	uint32_t left, right;
 	uint64_t
@@ -201,7 +203,7 @@ struct train_pair {
 	uint64_t queued; /* the count that the queue knows */
 	union train_places places;
 	uint32_t n;
-	uint32_t step : 29;   /* at which the entry was made: the earlier of equals first */
+	uint32_t step : 29;   /* when the entry was queued last: of equals the earlier first */
 	uint32_t listed : 1;  /* the entry is alive */
 	uint32_t several : 1; /* there were several entries at once */
 	uint32_t extra : 1;
@@ -285,7 +287,7 @@ struct train_bpe {
 	size_t n_merges, merges_capacity;
 	struct train_worker *workers;
 	int parts;
-	uint32_t steps;
+	uint32_t steps;	  /* how often the queue was asked */
 	uint32_t *places; /* of a pair with several entries */
 	size_t n_places, places_capacity;
 	struct train_old *old; /* or NULL */

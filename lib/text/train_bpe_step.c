@@ -380,7 +380,7 @@ static int queue_fresh(struct step *s, struct fresh *f)
 	p->queued = now;
 	p->places = f->places;
 	p->n = f->n;
-	p->step = s->t->steps & 0x1FFFFFFF;
+	p->step = s->t->steps & TRAIN_STEPS;
 	p->listed = 1;
 	f->n = 0;
 	return train_queue_push(&s->t->queue, pairs, record);
@@ -484,6 +484,5 @@ int train_step(struct train_bpe *t, uint32_t record, uint32_t result)
 	fresh_free(&s, s.left, s.n_left);
 	fresh_free(&s, s.right, s.n_right);
 	train_lists_free(&t->lists, &taken.places, taken.n);
-	t->steps++;
 	return failed;
 }
