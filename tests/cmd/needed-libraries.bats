@@ -17,7 +17,7 @@ allowed()
 {
 	case $1 in
 	cat-docs) echo "$common libarchive libz" ;;
-	tokenize | detokenize | show-tokens) echo "$common libpcre2-8 libz" ;;
+	tokenize | detokenize | show-tokens | train-tokenizer) echo "$common libpcre2-8 libz" ;;
 	*) echo "$common" ;;
 	esac
 }
