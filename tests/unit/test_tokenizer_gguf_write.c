@@ -162,6 +162,10 @@ static const struct {
 	{ "bert.json", SAME_IDS, "" },
 	{ "bert/vocab.txt", SAME_IDS, "" },
 	{ "gpt2", EXACT, "" },
+	/* Lists of merges where the keys have scores; of the last, texts that spell <s>. */
+	{ "spm-bpe.model.want.json", NEARLY, "" },
+	{ "spm-plain.model.want.json", NEARLY, "" },
+	{ "spm-unigram.model.want.json", NEARLY, "" },
 	{ "llama3.json", REFUSED, "single_word, lstrip or rstrip of the added token" },
 	{ "bpe_simple_vocab.txt", REFUSED, "pre_tokenizer: no `pre` of llama.cpp means" },
 	{ "words.json", REFUSED, "no kind of vocabulary is WordLevel" },
@@ -188,7 +192,7 @@ static void test_keys_alone(void)
 		struct subject a, b = { 0 };
 		const char *path = tap_path("keys.gguf");
 		char source[256];
-		size_t n;
+		size_t n, wrong;
 
 		snprintf(source, sizeof(source), GOOD "%s", kinds[i].name);
 		if (!subject_read(&a, source))
@@ -203,7 +207,11 @@ static void test_keys_alone(void)
 			       "%s: the fingerprint of plain text", kinds[i].name);
 			tap_ok(same_hash(&a.whole, &b.whole) == (kinds[i].keys == EXACT),
 			       "%s: of the whole", kinds[i].name);
-			tap_is_u64(compare(&a, &b, &n), 0, "%s: ids", kinds[i].name);
+			wrong = compare(&a, &b, &n);
+			tap_ok(wrong <= (kinds[i].keys == NEARLY ? n / 10 : 0),
+			       "%s: ids, %zu of them others", kinds[i].name, wrong);
+			tap_ok(!b.spec.stated_plain == (kinds[i].keys == NEARLY),
+			       "%s: what the file states", kinds[i].name);
 			tap_ok(n > 800, "%zu comparisons", n);
 			check_unstated(&a, &b, source);
 		}
