@@ -9,6 +9,7 @@
 
 #include "kernels/ref/ref.h"
 #include "lib/base/random.h"
+#include "lib/graph/ops.h"
 #include "lib/graph/plan.h"
 
 typedef void cases_fn(struct op_cases *c);
@@ -171,41 +172,76 @@ void op_case_values(const struct op_case *c, int i, double *out)
 
 /* --- as a node --- */
 
+/* An input with the operand's shape, which lies as LAYOUT says. */
+static struct tensor *operand(struct graph *g, const struct op_operand *o, int i, enum dtype floats,
+			      enum op_layout layout)
+{
+	struct shape s = o->shape;
+	struct tensor *t;
+	char name[8];
+
+	snprintf(name, sizeof(name), "in%d", i);
+	if (o->exact || s.n == 0 || layout == LAYOUT_DENSE ||
+	    (layout == LAYOUT_TRANSPOSED && s.n < 2))
+		return graph_input(g, name, o->exact ? o->dtype : floats, s);
+	if (layout == LAYOUT_GAPS) {
+		s.at[s.n - 1] += 5;
+		t = graph_input(g, name, floats, s);
+		return op_slice(g, t, -1, 2, o->shape.at[s.n - 1]);
+	}
+	s.at[s.n - 1] = o->shape.at[s.n - 2];
+	s.at[s.n - 2] = o->shape.at[s.n - 1];
+	return op_transpose(g, graph_input(g, name, floats, s));
+}
+
 struct node *op_case_node(const struct op_case *c, struct graph *g, enum dtype floats,
-			  struct tensor **inputs)
+			  enum op_layout layout, struct tensor **inputs)
 {
 	struct tensor *t;
 
-	for (int i = 0; i < c->n_in; i++) {
-		const struct op_operand *o = &c->in[i];
-		char name[8];
-
-		snprintf(name, sizeof(name), "in%d", i);
-		inputs[i] = o->there ? graph_input(g, name, o->exact ? o->dtype : floats, o->shape)
-				     : NULL;
-	}
+	for (int i = 0; i < c->n_in; i++)
+		inputs[i] = c->in[i].there ? operand(g, &c->in[i], i, floats, layout) : NULL;
 	t = graph_append(g, c->op, inputs, c->n_in, c->attributes);
 	return t ? t->node : NULL;
 }
 
-int op_case_fill(const struct op_case *c, struct plan *p, struct tensor *const *inputs)
+static void fill_operand(const struct op_case *c, int i, const struct tensor *t, void *data,
+			 enum dtype rounded)
+{
+	struct kernel_tensor view = { .dtype = t->dtype, .n_axes = t->shape.n };
+	struct kernel_tensor whole = { .data = data, .dtype = t->dtype };
+	size_t n = shape_elements(&t->shape), all = shape_elements(&t->base->shape);
+	double *values = malloc((n + 1) * sizeof(*values));
+
+	if (!values)
+		abort();
+	op_case_values(c, i, values);
+	for (size_t j = 0; j < all; j++)
+		ref_put(&whole, (ptrdiff_t)j, 1e4);
+	for (int axis = 0; axis < t->shape.n; axis++) {
+		view.shape[axis] = t->shape.at[axis];
+		view.stride[axis] = t->stride[axis];
+	}
+	for (size_t j = 0; j < n; j++) {
+		struct ref_index at;
+
+		ref_index(&view, j, &at);
+		ref_put(&whole, (ptrdiff_t)t->offset + ref_offset(&view, &at),
+			c->in[i].exact ? values[j] : ref_rounded(rounded, values[j]));
+	}
+	free(values);
+}
+
+int op_case_fill(const struct op_case *c, struct plan *p, struct tensor *const *inputs,
+		 enum dtype rounded)
 {
 	for (int i = 0; i < c->n_in; i++) {
-		size_t n = shape_elements(&c->in[i].shape);
-		struct kernel_tensor t = { 0 };
-		double *values;
+		void *data = inputs[i] ? plan_data(p, inputs[i]->base) : NULL;
 
-		if (!inputs[i])
-			continue;
-		t.data = plan_data(p, inputs[i]);
-		t.dtype = inputs[i]->dtype;
-		values = malloc((n + 1) * sizeof(*values));
-		if (!t.data || !values)
+		if (inputs[i] && !data)
 			return -1;
-		op_case_values(c, i, values);
-		for (size_t j = 0; j < n; j++)
-			ref_put(&t, (ptrdiff_t)j, values[j]);
-		free(values);
+		if (inputs[i])
+			fill_operand(c, i, inputs[i], data, rounded);
 	}
 	return 0;
 }

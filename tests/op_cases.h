@@ -55,15 +55,27 @@ struct op_cases {
 void op_cases_make(struct op_cases *c, enum op op);
 void op_cases_free(struct op_cases *c);
 
-/* Values of operand I in double; N of them. The dtype in which they will be kept rounds them: MAKE rounds to it first. */
+/* Values of operand I in double. */
 void op_case_values(const struct op_case *c, int i, double *out);
 
-/* The case as a node on inputs of a graph, in FLOATS where operands are not exact. NULL after an error. INPUTS gets the inputs. */
+/* How the operands that are floats lie in memory. */
+enum op_layout {
+	LAYOUT_DENSE,
+	LAYOUT_GAPS,	   /* part of a larger tensor, along the last axis */
+	LAYOUT_TRANSPOSED, /* the last two axes are the other way round */
+	LAYOUT_COUNT
+};
+
+/*
+ * The case as a node on inputs of a graph, in FLOATS where operands are not exact. NULL after an error. INPUTS gets the
+ * operands, which may be views of inputs.
+ */
 struct node *op_case_node(const struct op_case *c, struct graph *g, enum dtype floats,
-			  struct tensor **inputs);
-/* Writes the operands' values where a plan has its inputs. */
+			  enum op_layout layout, struct tensor **inputs);
+/* Writes the operands' values, rounded to ROUNDED where they are not exact, and a large number into the gaps between them. */
 struct plan;
-int op_case_fill(const struct op_case *c, struct plan *p, struct tensor *const *inputs);
+int op_case_fill(const struct op_case *c, struct plan *p, struct tensor *const *inputs,
+		 enum dtype rounded);
 
 /* --- for cases_X --- */
 struct op_case *case_new(struct op_cases *c, const void *attributes);

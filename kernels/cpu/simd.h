@@ -179,6 +179,32 @@ SIMD_INLINE vi32 simd_sign_fms(vf32 x, vf32 y, vf32 z)
 #endif
 }
 
+/* x * y + z: rounded once where the level has it, else twice. The bits are those of the level. */
+SIMD_INLINE vf32 simd_fma(vf32 x, vf32 y, vf32 z)
+{
+#if SIMD_WIDTH == 16
+	return (vf32)_mm512_fmadd_ps((__m512)x, (__m512)y, (__m512)z);
+#elif SIMD_WIDTH == 8
+	return (vf32)_mm256_fmadd_ps((__m256)x, (__m256)y, (__m256)z);
+#elif defined(__aarch64__)
+	return (vf32)vfmaq_f32((float32x4_t)z, (float32x4_t)x, (float32x4_t)y);
+#else
+	return x * y + z;
+#endif
+}
+
+/* The float at P in every lane. */
+SIMD_INLINE vf32 simd_broadcast(const float *p)
+{
+#if SIMD_WIDTH == 16
+	return (vf32)_mm512_set1_ps(*p);
+#elif SIMD_WIDTH == 8
+	return (vf32)_mm256_broadcast_ss(p);
+#else
+	return simd_f32(*p);
+#endif
+}
+
 /* x * y + z, rounded once where the level can, else twice: only where that changes no result. */
 SIMD_INLINE vf64 simd_any_fma64(vf64 x, vf64 y, vf64 z)
 {

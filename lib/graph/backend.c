@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "kernels/cpu/level.h"
 #include "lib/base/err.h"
 #include "lib/graph/rules.h"
 
@@ -45,6 +44,11 @@ static const struct backend cpu[LEVEL_COUNT] = {
 	LEVEL_LIST(CPU_BACKEND)
 #undef CPU_BACKEND
 };
+
+const struct backend *backend_level(enum level level)
+{
+	return &cpu[level];
+}
 
 const struct backend *backend_cpu(void)
 {

@@ -7,6 +7,7 @@
 #ifndef LIB_GRAPH_BACKEND_H
 #define LIB_GRAPH_BACKEND_H
 
+#include "kernels/cpu/level.h"
 #include "lib/graph/graph.h"
 
 struct backend {
@@ -33,6 +34,8 @@ struct backend {
 const struct backend *backend_ref(void);
 /* Of the level that NNUTILS_ISA names, else the best of this machine. NULL with the error set. */
 const struct backend *backend_cpu(void);
+/* Of one level, which this machine has. */
+const struct backend *backend_level(enum level level);
 /* `ref`, `cpu`, and what plug-ins bring. NULL with the error set: unknown, or its plug-in cannot be loaded. */
 const struct backend *backend_find(const char *name);
 

@@ -59,7 +59,7 @@ static int build(struct check *k)
 	struct node *n;
 	struct tensor *loss = NULL;
 
-	if (graph_new(&k->g, NULL, NULL) < 0 || !(n = op_case_node(k->c, k->g, DTYPE_F64, k->in)))
+	if (graph_new(&k->g, NULL, NULL) < 0 || !(n = op_case_node(k->c, k->g, DTYPE_F64, LAYOUT_DENSE, k->in)))
 		return -1;
 	for (int i = 0; i < n->n_out; i++) {
 		struct tensor *part = counts(n, i) ? weigh(k->g, n->out[i], (uint64_t)i) : NULL;
@@ -143,7 +143,7 @@ static void check_case(const struct op_case *c)
 	struct check k = { .c = c };
 
 	if (!tap_works(build(&k), "%s", c->name) ||
-	    !tap_works(op_case_fill(c, k.p, k.in), "%s", c->name))
+	    !tap_works(op_case_fill(c, k.p, k.in, DTYPE_F64), "%s", c->name))
 		return;
 	for (size_t i = 0; i < k.n_with; i++) {
 		double worst = worst_of(&k, i);

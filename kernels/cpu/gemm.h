@@ -1,0 +1,58 @@
+/*
+ * kernels/cpu/gemm.h - panels of matrices, and the product of two tiles of them
+ *
+ * Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication": both operands are copied into panels, GEMM_ROWS
+ * rows of the left or GEMM_COLUMNS columns of the right, element k of all of them side by side; the innermost product
+ * of two panels keeps its GEMM_ROWS x GEMM_COLUMNS sums in registers. Each sum is one chain of multiply-adds in the
+ * order of k, whatever the blocking, so that no cut of the work changes a bit.
+ *
+ * Registers: 6 x 2 vectors of sums with 2 for the right panel and 1 for the left of 16; 12 x 2 of 32 on AVX-512.
+ */
+#ifndef KERNELS_CPU_GEMM_H
+#define KERNELS_CPU_GEMM_H
+
+#include "kernels/cpu/level.h"
+#include "kernels/cpu/operand.h"
+
+#if SIMD_WIDTH == 16
+# define GEMM_ROWS 12
+#else
+# define GEMM_ROWS 6
+#endif
+#define GEMM_COLUMNS (2 * SIMD_WIDTH)
+#define GEMM_DEPTH   256 /* k at a time: a right panel of it stays in L1, a left block in L2 */
+#define GEMM_CHUNK \
+ 256 /* elements that are brought to f32 at a time: a multiple of every block and panel */
+
+/* A matrix seen as N lines (rows of the left, columns of the right operand) of K elements. */
+struct gemm_source {
+	const struct kernel_tensor *t;
+	ptrdiff_t at;	   /* of its first element */
+	ptrdiff_t line, k; /* steps */
+};
+
+/* Elements side by side from AT on, N at most GEMM_CHUNK, as f32; blocks whole. */
+SIMD_INLINE void gemm_run(const struct kernel_tensor *t, ptrdiff_t at, float *out, size_t n)
+{
+	const struct dtype_info *info;
+
+	if (operand_is_float(t->dtype)) {
+		operand_load(t->dtype, operand_at(t, at), out, n);
+		return;
+	}
+	info = dtype_info(t->dtype);
+	dtype_to_f32(t->dtype, (const uint8_t *)t->data + (size_t)at / info->block * info->bytes,
+		     out, (n + info->block - 1) / info->block * info->block);
+}
+
+/*
+ * Lines FIRST to FIRST + N - 1, elements K0 to K0 + KN - 1, into panels of WIDTH lines: line l, element k at
+ * OUT[l / WIDTH * STEP + (k - K0) * WIDTH + l % WIDTH]; the last panel is filled up with zeros. One of the steps is 1.
+ */
+void LEVEL_NAME(gemm_pack)(const struct gemm_source *s, size_t first, size_t n, size_t k0,
+			   size_t kn, size_t width, size_t step, float *out);
+
+/* C, GEMM_ROWS rows STRIDE apart, += A panel by B panel over KN. */
+void LEVEL_NAME(gemm_tile)(const float *a, const float *b, size_t kn, float *c, size_t stride);
+
+#endif
