@@ -59,7 +59,8 @@ static int build(struct check *k)
 	struct node *n;
 	struct tensor *loss = NULL;
 
-	if (graph_new(&k->g, NULL, NULL) < 0 || !(n = op_case_node(k->c, k->g, DTYPE_F64, LAYOUT_DENSE, k->in)))
+	if (graph_new(&k->g, NULL, NULL) < 0 ||
+	    !(n = op_case_node(k->c, k->g, DTYPE_F64, LAYOUT_DENSE, k->in)))
 		return -1;
 	for (int i = 0; i < n->n_out; i++) {
 		struct tensor *part = counts(n, i) ? weigh(k->g, n->out[i], (uint64_t)i) : NULL;
