@@ -43,6 +43,7 @@ static const struct cmd_spec spec = {
 static struct tokenizer *tokenizer;
 static struct text_decoder *decoder;
 static struct joiner *joiner; /* where the decoder only joins bytes; else NULL */
+static uint32_t to_strip;     /* by the joiner, at the start of a document */
 static struct buffer text, record;
 static uint64_t n_documents, n_tokens;
 
@@ -54,8 +55,10 @@ static void open_tokenizer(struct arena *arena)
 	s = tokenizer_spec(tokenizer);
 	cmd_check(text_decoder_new(&decoder, s->decoders, s->n_decoders,
 				   tokenizer_is_byte_level(tokenizer), true));
-	if (text_decoder_is_exact(decoder) && !skip_special)
+	if (!skip_special)
 		cmd_check(joiner_new(&joiner, tokenizer));
+	if (joiner)
+		to_strip = joiner_strips(joiner);
 }
 
 /* --- documents --- */
@@ -74,7 +77,7 @@ static void add_tokens(const uint32_t *ids, size_t n)
 {
 	if (joiner) {
 		n_tokens += n;
-		cmd_check(joiner_put(joiner, ids, n, &text));
+		cmd_check(joiner_put(joiner, &to_strip, ids, n, &text));
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -117,6 +120,8 @@ static void end_document(void)
 	if (!raw)
 		put_json();
 	buffer_clear(&text);
+	if (joiner)
+		to_strip = joiner_strips(joiner);
 	n_documents++;
 }
 
