@@ -37,3 +37,10 @@ documents()
 	works tokenize -q -t "$MODEL" --offsets docs.jsonl
 	cmp want "$out" >&2
 }
+
+@test 'conversations, by the template in the file, which is recognised' {
+	"$PYTHON" "$ROOT/scripts/peers/chat_ids.py" "$MODEL" smollm.json lists.jsonl 1000 >want
+	works tokenize -q -t "$MODEL" --messages --ids lists.jsonl
+	cmp want "$out" >&2
+	[ "$(wc -l <want)" = 1000 ]
+}
