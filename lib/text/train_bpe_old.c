@@ -111,6 +111,8 @@ int train_old_load(struct train_bpe *t)
 	for (size_t i = 0; i < spec->n_merges; i++)
 		if (put_merge(t, old, &spec->merges[i]) < 0)
 			return -1;
+	if (t->symbols.next_id < t->options.next_id)
+		t->symbols.next_id = t->options.next_id;
 	return 0;
 }
 

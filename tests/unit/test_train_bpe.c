@@ -425,6 +425,13 @@ static void test_extension(void)
 	tap_is_u64(m.n_merges, 5, "and that is all");
 	tap_works(train(&lesson, teams[2], BACKWARDS, &again), "by three threads");
 	tap_ok(are_equal(&m, &again), "the same");
+	lesson.options.next_id = 5;
+	tap_works(train(&lesson, NULL, FORWARDS, &m), "new ids from 5 on");
+	tap_is_u64(id_of(&m, "<new>"), 8, "they begin after the old ones all the same");
+	lesson.options.next_id = 100;
+	tap_works(train(&lesson, NULL, FORWARDS, &m), "new ids from 100 on");
+	tap_is_u64(id_of(&m, "<new>"), 100, "so they do");
+	tap_is_u64(m.merges[2].result, 102, "merges too");
 	lesson.options.vocab_size = 5;
 	tap_fails(train(&lesson, NULL, FORWARDS, &m), ERR_ARGUMENT, "there are 6 before",
 		  "too small for the old pieces, <new> and c");
