@@ -11,10 +11,12 @@
 #include "lib/text/spec.h"
 
 /*
- * Replaces M's merges, in ARENA: for each piece, in the order of the list, and each way to cut it between two characters
- * into two pieces, a merge; of one piece the shorter left side first. The first N_FIRST pieces take no part: special tokens and
- * bytes.
+ * Replaces S's merges, in ARENA: for each piece, in the order of the list, and each way to cut it between two characters
+ * into two pieces, a merge; of one piece the shorter left side first. Added tokens and the bytes of byte fallback take no part.
  */
-int train_merges_complete(struct model_spec *m, struct arena *arena, size_t n_first);
+int train_merges_complete(struct tokenizer_spec *s, struct arena *arena);
+
+/* Whether S's merges are those that train_merges_complete would give: 1, 0, or -1 with the error set. */
+int train_merges_are_complete(const struct tokenizer_spec *s);
 
 #endif

@@ -64,18 +64,30 @@ static struct train_bpe_options bpe_options(const struct train_spec *t,
 	};
 }
 
-/* WordPiece has pieces alone; SentencePiece's kind has every merge that its pieces allow. */
-static int finish(struct train_spec *t, struct arena *arena, enum train_kind kind)
+/* Whether every merge that its pieces allow is wanted: of SentencePiece's kind, and where the old model had them all. */
+static int wants_all_merges(const struct train_spec *t, const struct train_model_options *o)
+{
+	struct tokenizer_spec old = t->spec;
+
+	if (!t->old || o->byte_level)
+		return o->kind == TRAIN_SENTENCEPIECE;
+	old.model = *t->old;
+	return train_merges_are_complete(&old);
+}
+
+/* WordPiece has pieces alone. */
+static int finish(struct train_spec *t, struct arena *arena, const struct train_model_options *o)
 {
 	struct model_spec *m = &t->spec.model;
+	int all = wants_all_merges(t, o);
 
 	if (!m->continuing_prefix.size)
 		m->continuing_prefix = (struct bytes){ 0 };
 	if (!m->end_of_word_suffix.size)
 		m->end_of_word_suffix = (struct bytes){ 0 };
-	if (kind == TRAIN_SENTENCEPIECE)
-		return train_merges_complete(m, arena, t->n_first);
-	if (kind == TRAIN_WORDPIECE) {
+	if (all)
+		return all < 0 ? -1 : train_merges_complete(&t->spec, arena);
+	if (o->kind == TRAIN_WORDPIECE) {
 		m->kind = MODEL_WORDPIECE;
 		m->merges = NULL;
 		m->n_merges = 0;
@@ -96,7 +108,7 @@ static int train_pairs(struct train_spec *t, struct arena *arena, struct word_co
 	    train_bpe_run(trainer, arena, &t->spec.model) < 0)
 		goto end;
 	report->left_out = train_bpe_left_out(trainer);
-	result = finish(t, arena, o->kind);
+	result = finish(t, arena, o);
 end:
 	train_bpe_free(trainer);
 	train_words_free(w);

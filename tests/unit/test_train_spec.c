@@ -226,23 +226,31 @@ static void test_words(void)
 
 static void test_merges(void)
 {
-	static const char *const texts[] = {
-		"<s>", "a", "b", "\u00e9", "ab", "b\u00e9", "ab\u00e9"
-	};
-	static const struct merge_spec want[] = {
-		{ 1, 2, 4 }, { 2, 3, 5 }, { 1, 5, 6 }, { 4, 3, 6 }
-	};
-	struct piece_spec pieces[7];
-	struct model_spec m = { .pieces = pieces, .n_pieces = 7 };
+	/* The first two take no part. */
+	static const char *const texts[] = { "b\u00e9", "<0x41>", "a",	      "b",
+					     "\u00e9",	"ab",	  "ab\u00e9", "<0x41>ab" };
+	static const struct merge_spec want[] = { { 2, 3, 5 }, { 5, 4, 6 } };
+	const struct added_spec added = { .id = 0, .text = { "b\u00e9", 3 } };
+	struct piece_spec pieces[8];
+	struct tokenizer_spec s = { .added = &added, .n_added = 1 };
 
-	for (uint32_t i = 0; i < 7; i++)
+	for (uint32_t i = 0; i < 8; i++)
 		pieces[i] = (struct piece_spec){ bytes_of(texts[i]), i, 0 };
-	tap_works(train_merges_complete(&m, arena, 1), "all merges");
-	tap_is_u64(m.n_merges, 4, "four of them");
-	for (size_t i = 0; i < 4 && i < m.n_merges; i++)
-		tap_ok(m.merges[i].left == want[i].left && m.merges[i].right == want[i].right &&
-			       m.merges[i].result == want[i].result,
+	s.model = (struct model_spec){ .pieces = pieces, .n_pieces = 8, .byte_fallback = true };
+	tap_is_i64(train_merges_are_complete(&s), 0, "none are not all");
+	tap_works(train_merges_complete(&s, arena), "all merges");
+	tap_is_u64(s.model.n_merges, 2, "two of them");
+	for (size_t i = 0; i < 2 && i < s.model.n_merges; i++)
+		tap_ok(s.model.merges[i].left == want[i].left &&
+			       s.model.merges[i].right == want[i].right &&
+			       s.model.merges[i].result == want[i].result,
 		       "merge %zu", i);
+	tap_is_i64(train_merges_are_complete(&s), 1, "now they are");
+	s.model.merges = (const struct merge_spec[]){ want[1], want[0] };
+	tap_is_i64(train_merges_are_complete(&s), 0, "not in another order");
+	s.n_added = 0;
+	tap_works(train_merges_complete(&s, arena), "without added tokens");
+	tap_is_u64(s.model.n_merges, 4, "there are more");
 }
 
 /* --- training --- */
@@ -315,7 +323,7 @@ static void train(struct train_spec *t, enum train_kind kind, uint32_t size)
 	tap_works(train_model(t, arena, counts, &o, &report), "train");
 	tap_is_u64(t->spec.model.n_pieces, size, "%u pieces", size);
 	tap_is_u64(report.words, sizeof(words) / sizeof(*words), "distinct words");
-	for (size_t i = 0; i < t->n_first; i++)
+	for (size_t i = 0; i < t->n_first && !t->old; i++)
 		if (!bytes_equal(t->spec.model.pieces[i].text, t->first[i]) ||
 		    t->spec.model.pieces[i].id != i)
 			tap_ok(false, "piece %zu is the special token", i);
@@ -388,6 +396,17 @@ static void test_sizes(void)
 
 /* --- going on --- */
 
+/* Whether M has all merges of OLD, in their order. */
+static bool has_merges(const struct model_spec *m, const struct model_spec *old)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < m->n_merges && at < old->n_merges; i++)
+		at += m->merges[i].left == old->merges[at].left &&
+		      m->merges[i].right == old->merges[at].right;
+	return old->n_merges > 0 && at == old->n_merges;
+}
+
 static void test_extend(void)
 {
 	static const char *const more[] = { "<x>" };
@@ -396,13 +415,16 @@ static void test_extend(void)
 	struct tokenizer_spec unlike;
 
 	tap_works(train_spec_begin(&old, arena, &o), "an old one");
-	train(&old, o.kind, 298);
+	train(&old, o.kind, 285);
 	o = (struct train_spec_options){ .specials = more, .n_specials = 1, .pad = "<pad>" };
 	tap_works(train_spec_extend(&t, arena, &old.spec, &o), "extend");
 	tap_is_u64(t.n_first, 2, "two new special tokens");
-	tap_is_u64(t.spec.pad, 298, "the first new id is after the old ones");
+	tap_is_u64(t.spec.pad, 285, "the first new id is after the old ones");
 	tap_is_u64(t.spec.n_added, 5, "old ones stay");
 	tap_ok(t.spec.eos == old.spec.eos, "and roles");
+	train(&t, TRAIN_BPE, 302);
+	tap_is_i64(train_merges_are_complete(&t.spec), 1, "all merges, as before");
+	tap_ok(has_merges(&t.spec.model, &old.spec.model), "the old ones in their order");
 	o.specials = (const char *const[]){ "\u2581low" };
 	tap_fails(train_spec_extend(&t, arena, &old.spec, &o), ERR_ARGUMENT, "is a piece already",
 		  "a piece is no special token");
