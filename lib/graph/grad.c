@@ -104,7 +104,7 @@ static int check_loss(struct graph *g, const struct tensor *loss)
 		return -1;
 	if (shape_elements(&loss->shape) != 1)
 		return graph_error(g, "a loss of shape %s: it must be one number",
-				   shape_text(&loss->shape));
+				   shape_string(&loss->shape));
 	return 0;
 }
 

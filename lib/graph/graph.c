@@ -253,7 +253,7 @@ struct tensor *node_output(struct graph *g, struct node *n, enum dtype dtype,
 		if (__builtin_mul_overflow(elements, shape->at[i], &elements))
 			elements = SIZE_MAX;
 	if (!dtype_size(dtype, elements, &bytes) || bytes > PTRDIFF_MAX) {
-		node_error(g, n, "a result of shape %s of %s is too large", shape_text(shape),
+		node_error(g, n, "a result of shape %s of %s is too large", shape_string(shape),
 			   dtype_name(dtype));
 		return NULL;
 	}

@@ -35,7 +35,7 @@ struct shape {
 size_t shape_elements(const struct shape *s);
 bool shape_equal(const struct shape *a, const struct shape *b);
 /* `[3, 4]`, for messages: a static ring of a few buffers a thread. */
-const char *shape_text(const struct shape *s);
+const char *shape_string(const struct shape *s);
 
 enum op {
 #define OP(id, ...)   OP_##id,

@@ -78,7 +78,7 @@ struct tensor *graph_constant(struct graph *g, enum dtype dtype, struct shape sh
 	if (graph_failed(g))
 		return NULL;
 	if (!dtype_size(dtype, shape_elements(&shape), &a.size)) {
-		graph_error(g, "a constant of shape %s of %s has no size", shape_text(&shape),
+		graph_error(g, "a constant of shape %s of %s has no size", shape_string(&shape),
 			    dtype_name(dtype));
 		return NULL;
 	}
@@ -212,8 +212,8 @@ static struct store_entry *find_entry(struct graph *g, const char *name, const s
 	if (!e)
 		graph_error(g, "no parameter %s", whole);
 	else if (!shape_equal(&e->shape, shape)) {
-		graph_error(g, "the parameter %s is %s, not %s", whole, shape_text(&e->shape),
-			    shape_text(shape));
+		graph_error(g, "the parameter %s is %s, not %s", whole, shape_string(&e->shape),
+			    shape_string(shape));
 		e = NULL;
 	}
 	return e;

@@ -30,8 +30,8 @@ static int broadcast_inputs(struct graph *g, struct node *n, struct shape *out)
 	*out = n->in[0]->shape;
 	for (int i = 1; i < n->n_in; i++)
 		if (broadcast(out, &n->in[i]->shape) < 0)
-			return node_error(g, n, "%s and %s do not broadcast", shape_text(out),
-					  shape_text(&n->in[i]->shape));
+			return node_error(g, n, "%s and %s do not broadcast", shape_string(out),
+					  shape_string(&n->in[i]->shape));
 	return 0;
 }
 
@@ -94,8 +94,8 @@ int shape_gated_grad(struct graph *g, struct node *n)
 {
 	for (int i = 1; i < 3; i++)
 		if (!shape_equal(&n->in[0]->shape, &n->in[i]->shape))
-			return node_error(g, n, "%s and %s differ", shape_text(&n->in[0]->shape),
-					  shape_text(&n->in[i]->shape));
+			return node_error(g, n, "%s and %s differ", shape_string(&n->in[0]->shape),
+					  shape_string(&n->in[i]->shape));
 	for (int i = 0; i < 2; i++)
 		if (!node_output(g, n, n->in[0]->dtype, &n->in[0]->shape))
 			return -1;

@@ -24,7 +24,7 @@ int shape_gather_rows(struct graph *g, struct node *n)
 		return -1;
 	if (table->shape.n == 0 || s.n + table->shape.n - 1 > GRAPH_AXES)
 		return node_error(g, n, "a table of shape %s by ids of shape %s",
-				  shape_text(&table->shape), shape_text(&s));
+				  shape_string(&table->shape), shape_string(&s));
 	for (int i = 1; i < table->shape.n; i++)
 		s.at[s.n++] = table->shape.at[i];
 	if (dtype_info(dtype)->block > 1)
@@ -40,8 +40,8 @@ int shape_scatter_add_rows(struct graph *g, struct node *n)
 	if (ids_of_i32(g, n, 1) < 0)
 		return -1;
 	if (s.n == 0 || n->in[1]->shape.n != 1 || n->in[1]->shape.at[0] != s.at[0])
-		return node_error(g, n, "rows of %s by ids of %s", shape_text(&s),
-				  shape_text(&n->in[1]->shape));
+		return node_error(g, n, "rows of %s by ids of %s", shape_string(&s),
+				  shape_string(&n->in[1]->shape));
 	s.at[0] = a->n;
 	return node_output(g, n, a->out_dtype ? (enum dtype)a->out_dtype : n->in[0]->dtype, &s)
 		       ? 0
@@ -59,8 +59,8 @@ int shape_scatter_acc(struct graph *g, struct node *n)
 		row.at[0] = sum->shape.n ? sum->shape.at[0] : 0;
 	if (row.n == 0 || ids->shape.n != 1 || ids->shape.at[0] != x->shape.at[0] ||
 	    !shape_equal(&row, &sum->shape))
-		return node_error(g, n, "rows of %s by ids of %s into %s", shape_text(&x->shape),
-				  shape_text(&ids->shape), shape_text(&sum->shape));
+		return node_error(g, n, "rows of %s by ids of %s into %s", shape_string(&x->shape),
+				  shape_string(&ids->shape), shape_string(&sum->shape));
 	return node_output_in_place(g, n, 0) ? 0 : -1;
 }
 
@@ -77,8 +77,8 @@ int shape_take_along(struct graph *g, struct node *n)
 	if (ids_of_i32(g, n, 1) < 0)
 		return -1;
 	if (!same_but_last(&n->in[0]->shape, &n->in[1]->shape))
-		return node_error(g, n, "elements of %s by ids of %s", shape_text(&n->in[0]->shape),
-				  shape_text(&n->in[1]->shape));
+		return node_error(g, n, "elements of %s by ids of %s",
+				  shape_string(&n->in[0]->shape), shape_string(&n->in[1]->shape));
 	return node_output(g, n, n->in[0]->dtype, &n->in[1]->shape) ? 0 : -1;
 }
 
@@ -90,8 +90,8 @@ int shape_put_along(struct graph *g, struct node *n)
 	if (ids_of_i32(g, n, 1) < 0)
 		return -1;
 	if (s.n == 0 || !shape_equal(&s, &n->in[1]->shape))
-		return node_error(g, n, "elements of %s at ids of %s", shape_text(&s),
-				  shape_text(&n->in[1]->shape));
+		return node_error(g, n, "elements of %s at ids of %s", shape_string(&s),
+				  shape_string(&n->in[1]->shape));
 	s.at[s.n - 1] = a->n;
 	return node_output(g, n, n->in[0]->dtype, &s) ? 0 : -1;
 }
@@ -102,7 +102,7 @@ int shape_concat(struct graph *g, struct node *n)
 	struct shape s = n->in[0]->shape;
 
 	if (a->axis >= (uint32_t)s.n)
-		return node_error(g, n, "axis %u of %s", a->axis, shape_text(&s));
+		return node_error(g, n, "axis %u of %s", a->axis, shape_string(&s));
 	for (int i = 1; i < n->n_in; i++) {
 		struct shape other = n->in[i]->shape;
 		size_t more = other.n == s.n ? other.at[a->axis] : 0;
@@ -111,8 +111,8 @@ int shape_concat(struct graph *g, struct node *n)
 			other.at[a->axis] = s.at[a->axis];
 		if (!shape_equal(&other, &s))
 			return node_error(g, n, "%s and %s along axis %u",
-					  shape_text(&n->in[0]->shape),
-					  shape_text(&n->in[i]->shape), a->axis);
+					  shape_string(&n->in[0]->shape),
+					  shape_string(&n->in[i]->shape), a->axis);
 		if (n->in[i]->dtype != n->in[0]->dtype)
 			return node_error(g, n, "%s and %s", dtype_name(n->in[0]->dtype),
 					  dtype_name(n->in[i]->dtype));
@@ -127,7 +127,7 @@ int shape_pad(struct graph *g, struct node *n)
 	struct shape s = n->in[0]->shape;
 
 	if (s.n > PAD_AXES)
-		return node_error(g, n, "%s has more than %d axes", shape_text(&s), PAD_AXES);
+		return node_error(g, n, "%s has more than %d axes", shape_string(&s), PAD_AXES);
 	for (int i = 0; i < s.n; i++)
 		s.at[i] += a->before[i] + a->after[i];
 	return node_output(g, n, n->in[0]->dtype, &s) ? 0 : -1;

@@ -17,11 +17,11 @@ int shape_rope(struct graph *g, struct node *n)
 
 	if (x->shape.n != 3 || positions->shape.n != 2 || positions->dtype != DTYPE_I32 ||
 	    positions->shape.at[0] != x->shape.at[0])
-		return node_error(g, n, "x %s by positions %s %s", shape_text(&x->shape),
-				  dtype_name(positions->dtype), shape_text(&positions->shape));
+		return node_error(g, n, "x %s by positions %s %s", shape_string(&x->shape),
+				  dtype_name(positions->dtype), shape_string(&positions->shape));
 	if (frequencies->shape.n != 1 || 2 * frequencies->shape.at[0] > x->shape.at[2])
-		return node_error(g, n, "%s pairs in heads of %zu", shape_text(&frequencies->shape),
-				  x->shape.at[2]);
+		return node_error(g, n, "%s pairs in heads of %zu",
+				  shape_string(&frequencies->shape), x->shape.at[2]);
 	if (axes ? axes->dtype != DTYPE_I32 || !shape_equal(&axes->shape, &frequencies->shape)
 		 : positions->shape.at[1] != 1)
 		return node_error(g, n, "positions of %zu axes need an axis for each pair",
@@ -60,7 +60,7 @@ static int check_ids(struct graph *g, struct node *n, int i, size_t length)
 
 	if (t && (t->dtype != DTYPE_I32 || t->shape.n != 1 || t->shape.at[0] != length))
 		return node_error(g, n, "documents or positions %s %s, not i32 [%zu]",
-				  dtype_name(t->dtype), shape_text(&t->shape), length);
+				  dtype_name(t->dtype), shape_string(&t->shape), length);
 	return 0;
 }
 
@@ -78,23 +78,23 @@ static int check_attention(struct graph *g, struct node *n, int first)
 	    q->shape.at[2] != k->shape.at[2] || k->shape.at[0] != v->shape.at[0] ||
 	    k->shape.at[1] != v->shape.at[1] || k->shape.at[1] == 0 ||
 	    q->shape.at[1] % k->shape.at[1] != 0)
-		return node_error(g, n, "q %s, k %s, v %s", shape_text(&q->shape),
-				  shape_text(&k->shape), shape_text(&v->shape));
+		return node_error(g, n, "q %s, k %s, v %s", shape_string(&q->shape),
+				  shape_string(&k->shape), shape_string(&v->shape));
 	keys = k->shape.at[0];
 	if (pages) {
 		if (pages->dtype != DTYPE_I32 || pages->shape.n != 1 || a->page == 0)
 			return node_error(g, n, "pages %s %s of %u rows", dtype_name(pages->dtype),
-					  shape_text(&pages->shape), a->page);
+					  shape_string(&pages->shape), a->page);
 		keys = pages->shape.at[0] * a->page;
 	}
 	if (bias && (bias->shape.n != 3 ||
 		     (bias->shape.at[0] != 1 && bias->shape.at[0] != q->shape.at[1]) ||
 		     bias->shape.at[1] != q->shape.at[0] || bias->shape.at[2] != keys))
-		return node_error(g, n, "a bias of %s", shape_text(&bias->shape));
+		return node_error(g, n, "a bias of %s", shape_string(&bias->shape));
 	if (mask && (mask->dtype != DTYPE_U8 || mask->shape.n != 2 ||
 		     mask->shape.at[0] != q->shape.at[0] || mask->shape.at[1] != (keys + 7) / 8))
 		return node_error(g, n, "a mask of %s %s", dtype_name(mask->dtype),
-				  shape_text(&mask->shape));
+				  shape_string(&mask->shape));
 	for (int i = 0; i < 2; i++)
 		if (check_ids(g, n, first + ATT_Q_DOCUMENTS + 2 * i, q->shape.at[0]) < 0 ||
 		    check_ids(g, n, first + ATT_K_DOCUMENTS + 2 * i, keys) < 0)
@@ -170,8 +170,8 @@ int shape_kv_write(struct graph *g, struct node *n)
 	    cache->shape.at[2] != x->shape.at[2] || slots->dtype != DTYPE_I32 ||
 	    slots->shape.n != 1 || slots->shape.at[0] != x->shape.at[0])
 		return node_error(g, n, "rows of %s at %s %s of a cache of %s",
-				  shape_text(&x->shape), dtype_name(slots->dtype),
-				  shape_text(&slots->shape), shape_text(&cache->shape));
+				  shape_string(&x->shape), dtype_name(slots->dtype),
+				  shape_string(&slots->shape), shape_string(&cache->shape));
 	return node_output_in_place(g, n, 0) ? 0 : -1;
 }
 
@@ -189,11 +189,11 @@ static int check_head(struct graph *g, struct node *n, int bias)
 	const struct tensor *x = n->in[0], *w = n->in[1], *b = operand(n, bias);
 
 	if (x->shape.n != 2 || w->shape.n != 2 || x->shape.at[1] != w->shape.at[1])
-		return node_error(g, n, "x %s by w %s", shape_text(&x->shape),
-				  shape_text(&w->shape));
+		return node_error(g, n, "x %s by w %s", shape_string(&x->shape),
+				  shape_string(&w->shape));
 	if (b && (b->shape.n != 1 || b->shape.at[0] != w->shape.at[0]))
-		return node_error(g, n, "a bias of %s for w %s", shape_text(&b->shape),
-				  shape_text(&w->shape));
+		return node_error(g, n, "a bias of %s for w %s", shape_string(&b->shape),
+				  shape_string(&w->shape));
 	return 0;
 }
 
@@ -204,7 +204,7 @@ static int check_targets(struct graph *g, struct node *n)
 	if (targets->dtype != DTYPE_I32 || targets->shape.n != 1 ||
 	    targets->shape.at[0] != n->in[0]->shape.at[0])
 		return node_error(g, n, "targets %s %s for x %s", dtype_name(targets->dtype),
-				  shape_text(&targets->shape), shape_text(&n->in[0]->shape));
+				  shape_string(&targets->shape), shape_string(&n->in[0]->shape));
 	return 0;
 }
 
@@ -215,8 +215,8 @@ static int check_teacher(struct graph *g, struct node *n)
 	if (p->shape.n != 2 || p->shape.at[0] != n->in[0]->shape.at[0] || ids->dtype != DTYPE_I32 ||
 	    !shape_equal(&p->shape, &ids->shape))
 		return node_error(g, n, "a teacher's %s at ids %s %s for x %s",
-				  shape_text(&p->shape), dtype_name(ids->dtype),
-				  shape_text(&ids->shape), shape_text(&n->in[0]->shape));
+				  shape_string(&p->shape), dtype_name(ids->dtype),
+				  shape_string(&ids->shape), shape_string(&n->in[0]->shape));
 	return 0;
 }
 

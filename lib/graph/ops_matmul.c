@@ -21,7 +21,7 @@ static int batch_axes(struct graph *g, struct node *n, const struct shape *a, co
 
 		if (x != y && x != 1 && y != 1)
 			return node_error(g, n, "the leading axes of %s and %s do not broadcast",
-					  shape_text(a), shape_text(b));
+					  shape_string(a), shape_string(b));
 		out->at[i] = x == 1 ? y : x;
 	}
 	out->n = most;
@@ -33,7 +33,8 @@ static int check_matrices(struct graph *g, struct node *n, const struct tensor *
 {
 	if (a->shape.n < 2 || b->shape.n < 2 ||
 	    a->shape.at[a->shape.n - 1] != b->shape.at[b->shape.n - 2])
-		return node_error(g, n, "%s by %s", shape_text(&a->shape), shape_text(&b->shape));
+		return node_error(g, n, "%s by %s", shape_string(&a->shape),
+				  shape_string(&b->shape));
 	if (dtype_info(a->dtype)->block > 1)
 		return node_error(g, n, "the left operand is %s: only the right one may be",
 				  dtype_name(a->dtype));
@@ -56,10 +57,10 @@ int shape_matmul(struct graph *g, struct node *n)
 	s.at[s.n++] = b->shape.at[b->shape.n - 1];
 	if (bias && (bias->shape.n != 1 || bias->shape.at[0] != s.at[s.n - 1]))
 		return node_error(g, n, "a bias of shape %s for a result of %s",
-				  shape_text(&bias->shape), shape_text(&s));
+				  shape_string(&bias->shape), shape_string(&s));
 	if (residual && !shape_equal(&residual->shape, &s))
 		return node_error(g, n, "a residual of shape %s for a result of %s",
-				  shape_text(&residual->shape), shape_text(&s));
+				  shape_string(&residual->shape), shape_string(&s));
 	t = node_output(g, n, dtype, &s);
 	if (t && (s.n > 2 || b->shape.n > 2 || a->shape.n > 2) && a->rows && a->shape.n == s.n &&
 	    a->shape.at[0] == s.at[0])
@@ -75,8 +76,8 @@ int shape_matmul_acc(struct graph *g, struct node *n)
 		return -1;
 	if (a->shape.n != 2 || b->shape.n != 2 || c->shape.n != 2 ||
 	    c->shape.at[0] != a->shape.at[0] || c->shape.at[1] != b->shape.at[1])
-		return node_error(g, n, "%s += %s by %s", shape_text(&c->shape),
-				  shape_text(&a->shape), shape_text(&b->shape));
+		return node_error(g, n, "%s += %s by %s", shape_string(&c->shape),
+				  shape_string(&a->shape), shape_string(&b->shape));
 	return node_output_in_place(g, n, 0) ? 0 : -1;
 }
 
@@ -87,7 +88,7 @@ static int check_offsets(struct graph *g, struct node *n, int i, const size_t *g
 	if (offsets->dtype != DTYPE_I32 || offsets->shape.n != 1 || offsets->shape.at[0] < 2 ||
 	    (groups && offsets->shape.at[0] != *groups + 1))
 		return node_error(g, n, "offsets of %s %s", dtype_name(offsets->dtype),
-				  shape_text(&offsets->shape));
+				  shape_string(&offsets->shape));
 	return 0;
 }
 
@@ -98,7 +99,8 @@ int shape_grouped_matmul(struct graph *g, struct node *n)
 	struct tensor *t;
 
 	if (x->shape.n != 2 || w->shape.n != 3 || x->shape.at[1] != w->shape.at[1])
-		return node_error(g, n, "%s by %s", shape_text(&x->shape), shape_text(&w->shape));
+		return node_error(g, n, "%s by %s", shape_string(&x->shape),
+				  shape_string(&w->shape));
 	if (check_offsets(g, n, 2, &w->shape.at[0]) < 0)
 		return -1;
 	t = node_output(g, n, at->out_dtype ? (enum dtype)at->out_dtype : x->dtype,
@@ -113,7 +115,8 @@ int shape_grouped_matmul_dw(struct graph *g, struct node *n)
 	const struct tensor *x = n->in[0], *dy = n->in[1];
 
 	if (x->shape.n != 2 || dy->shape.n != 2 || x->shape.at[0] != dy->shape.at[0])
-		return node_error(g, n, "%s and %s", shape_text(&x->shape), shape_text(&dy->shape));
+		return node_error(g, n, "%s and %s", shape_string(&x->shape),
+				  shape_string(&dy->shape));
 	if (check_offsets(g, n, 2, NULL) < 0)
 		return -1;
 	return node_output(g, n, graph_sum_dtype(n->in[0]->dtype),

@@ -14,8 +14,8 @@ static int check_channels(struct graph *g, struct node *n, int i, size_t channel
 	const struct tensor *w = operand(n, i);
 
 	if (w && (w->shape.n != 1 || w->shape.at[0] != channels))
-		return node_error(g, n, "a weight of shape %s for %s", shape_text(&w->shape),
-				  shape_text(&n->in[0]->shape));
+		return node_error(g, n, "a weight of shape %s for %s", shape_string(&w->shape),
+				  shape_string(&n->in[0]->shape));
 	return 0;
 }
 
@@ -50,8 +50,8 @@ int shape_layer_norm(struct graph *g, struct node *n)
 static int norm_grad(struct graph *g, struct node *n, int weight, int parts, size_t channels)
 {
 	if (!shape_equal(&n->in[0]->shape, &n->in[1]->shape))
-		return node_error(g, n, "x %s and dy %s", shape_text(&n->in[0]->shape),
-				  shape_text(&n->in[1]->shape));
+		return node_error(g, n, "x %s and dy %s", shape_string(&n->in[0]->shape),
+				  shape_string(&n->in[1]->shape));
 	if (check_channels(g, n, weight, channels) < 0 || like_input(g, n) < 0)
 		return -1;
 	for (int i = 0; i < parts; i++)
@@ -83,7 +83,7 @@ static int check_images(struct graph *g, struct node *n, int first, int last, si
 	const struct shape *s = &n->in[0]->shape;
 
 	if (s->n < 2)
-		return node_error(g, n, "%s has no axis of channels", shape_text(s));
+		return node_error(g, n, "%s has no axis of channels", shape_string(s));
 	if (groups == 0 || s->at[1] % groups != 0)
 		return node_error(g, n, "%zu channels in %zu groups", s->at[1], groups);
 	for (int i = first; i <= last; i++)

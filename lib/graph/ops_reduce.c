@@ -15,7 +15,7 @@ int shape_reduce(struct graph *g, struct node *n)
 	struct tensor *t;
 
 	if (a->axes >> x->shape.n)
-		return node_error(g, n, "axes of %s that are not there", shape_text(&x->shape));
+		return node_error(g, n, "axes of %s that are not there", shape_string(&x->shape));
 	for (int i = 0; i < x->shape.n; i++) {
 		bool reduced = a->axes >> i & 1;
 
@@ -149,7 +149,7 @@ struct tensor *op_cumsum(struct graph *g, struct tensor *x, int axis, bool rever
 	if (axis < 0)
 		axis += x->shape.n;
 	if (axis < 0 || axis >= x->shape.n) {
-		graph_error(g, "cumsum: axis %d of %s", axis, shape_text(&x->shape));
+		graph_error(g, "cumsum: axis %d of %s", axis, shape_string(&x->shape));
 		return NULL;
 	}
 	return along(g, OP_CUMSUM, x,

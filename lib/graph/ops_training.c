@@ -8,8 +8,8 @@ static int same_shapes(struct graph *g, struct node *n, int from, int to)
 {
 	for (int i = from; i <= to; i++)
 		if (!shape_equal(&n->in[i]->shape, &n->in[0]->shape))
-			return node_error(g, n, "%s and %s", shape_text(&n->in[0]->shape),
-					  shape_text(&n->in[i]->shape));
+			return node_error(g, n, "%s and %s", shape_string(&n->in[0]->shape),
+					  shape_string(&n->in[i]->shape));
 	return 0;
 }
 
@@ -20,7 +20,7 @@ static int check_scalars(struct graph *g, struct node *n, int i, size_t many)
 
 	if (h->dtype != DTYPE_F32 || h->shape.n != 1 || h->shape.at[0] < many)
 		return node_error(g, n, "h is %s %s, not f32 [%zu]", dtype_name(h->dtype),
-				  shape_text(&h->shape), many);
+				  shape_string(&h->shape), many);
 	return 0;
 }
 
@@ -164,7 +164,7 @@ struct tensor *op_orthogonalize(struct graph *g, struct tensor *x, int steps)
 	if (!x || graph_failed(g))
 		return NULL;
 	if (x->shape.n != 2) {
-		graph_error(g, "orthogonalize: %s is no matrix", shape_text(&x->shape));
+		graph_error(g, "orthogonalize: %s is no matrix", shape_string(&x->shape));
 		return NULL;
 	}
 	tall = x->shape.at[0] > x->shape.at[1];

@@ -17,7 +17,7 @@ static int find_axis(struct graph *g, const struct tensor *x, int axis)
 	int from_front = axis < 0 ? axis + x->shape.n : axis;
 
 	if (from_front < 0 || from_front >= x->shape.n)
-		return graph_error(g, "axis %d of shape %s", axis, shape_text(&x->shape));
+		return graph_error(g, "axis %d of shape %s", axis, shape_string(&x->shape));
 	return from_front;
 }
 
@@ -86,8 +86,8 @@ struct tensor *op_reshape(struct graph *g, struct tensor *x, struct shape shape)
 	if (!ready(g, x))
 		return NULL;
 	if (shape_elements(&x->shape) != shape_elements(&shape)) {
-		graph_error(g, "reshape: %s has not as many elements as %s", shape_text(&x->shape),
-			    shape_text(&shape));
+		graph_error(g, "reshape: %s has not as many elements as %s",
+			    shape_string(&x->shape), shape_string(&shape));
 		return NULL;
 	}
 	if (shape_equal(&x->shape, &shape))
@@ -101,7 +101,7 @@ struct tensor *op_reshape(struct graph *g, struct tensor *x, struct shape shape)
 		t->rows = x->rows;
 	else if (t && x->rows)
 		node_error(g, t->node, "axis 0 of %s is known at run time only, and %s cuts it",
-			   shape_text(&x->shape), shape_text(&shape));
+			   shape_string(&x->shape), shape_string(&shape));
 	return t;
 }
 
@@ -142,13 +142,13 @@ struct tensor *op_permute(struct graph *g, struct tensor *x, const int *axes)
 	if (undoes(x, &a))
 		return x->node->in[0];
 	if (seen != (1u << shape.n) - 1) {
-		graph_error(g, "permute: an axis of %s twice", shape_text(&x->shape));
+		graph_error(g, "permute: an axis of %s twice", shape_string(&x->shape));
 		return NULL;
 	}
 	t = graph_view(g, OP_PERMUTE, x, &a, sizeof(a), &shape, stride, 0);
 	if (t && x->rows && a.axes[0] != 0)
 		node_error(g, t->node, "axis 0 of %s is known at run time only",
-			   shape_text(&x->shape));
+			   shape_string(&x->shape));
 	else if (t)
 		t->rows = x->rows;
 	return t;
@@ -161,7 +161,7 @@ struct tensor *op_transpose(struct graph *g, struct tensor *x)
 	if (!ready(g, x))
 		return NULL;
 	if (x->shape.n < 2) {
-		graph_error(g, "transpose: %s has no two axes", shape_text(&x->shape));
+		graph_error(g, "transpose: %s has no two axes", shape_string(&x->shape));
 		return NULL;
 	}
 	for (int i = 0; i < x->shape.n; i++)
@@ -191,7 +191,7 @@ struct tensor *op_slice_step(struct graph *g, struct tensor *x, int axis, size_t
 	if (step == 0 || from > extent || (length > 0 && (length - 1) > (extent - from) / step) ||
 	    (length > 0 && from + (length - 1) * step >= extent)) {
 		graph_error(g, "slice: %zu elements of axis %d from %zu, step %zu, of %s", length,
-			    axis, from, step, shape_text(&x->shape));
+			    axis, from, step, shape_string(&x->shape));
 		return NULL;
 	}
 	if (from == 0 && length == extent && step == 1)
@@ -225,14 +225,14 @@ struct tensor *op_expand(struct graph *g, struct tensor *x, struct shape shape)
 		size_t length = i < more ? 1 : x->shape.at[i - more];
 
 		if (more < 0 || (length != 1 && length != shape.at[i])) {
-			graph_error(g, "expand: %s to %s", shape_text(&x->shape),
-				    shape_text(&shape));
+			graph_error(g, "expand: %s to %s", shape_string(&x->shape),
+				    shape_string(&shape));
 			return NULL;
 		}
 		stride[i] = length == 1 ? 0 : x->stride[i - more];
 	}
 	if (more < 0) {
-		graph_error(g, "expand: %s to %s", shape_text(&x->shape), shape_text(&shape));
+		graph_error(g, "expand: %s to %s", shape_string(&x->shape), shape_string(&shape));
 		return NULL;
 	}
 	return graph_view(g, OP_EXPAND, x, NULL, 0, &shape, stride, 0);
@@ -247,7 +247,7 @@ struct tensor *op_unsqueeze(struct graph *g, struct tensor *x, int axis)
 	if (axis < 0)
 		axis += x->shape.n + 1;
 	if (axis < 0 || axis > x->shape.n || x->shape.n == GRAPH_AXES) {
-		graph_error(g, "unsqueeze: axis %d of %s", axis, shape_text(&x->shape));
+		graph_error(g, "unsqueeze: axis %d of %s", axis, shape_string(&x->shape));
 		return NULL;
 	}
 	shape.n = x->shape.n + 1;

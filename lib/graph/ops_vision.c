@@ -11,7 +11,7 @@ static struct tensor *operand(const struct node *n, int i)
 static int check_image(struct graph *g, struct node *n, int i)
 {
 	if (n->in[i]->shape.n != 4)
-		return node_error(g, n, "%s is not [N, C, H, W]", shape_text(&n->in[i]->shape));
+		return node_error(g, n, "%s is not [N, C, H, W]", shape_string(&n->in[i]->shape));
 	return 0;
 }
 
@@ -33,8 +33,8 @@ static int check_conv(struct graph *g, struct node *n, const struct conv_attribu
 		return node_error(g, n, "groups, stride and dilation are 1 or more");
 	if (w->n != 4 || image->at[1] % a->groups || w->at[0] % a->groups ||
 	    w->at[1] != image->at[1] / a->groups || w->at[2] == 0 || w->at[3] == 0)
-		return node_error(g, n, "%s by a kernel of %s in %u groups", shape_text(image),
-				  shape_text(w), a->groups);
+		return node_error(g, n, "%s by a kernel of %s in %u groups", shape_string(image),
+				  shape_string(w), a->groups);
 	return 0;
 }
 
@@ -43,7 +43,7 @@ static int check_bias(struct graph *g, struct node *n, size_t channels)
 	const struct tensor *b = operand(n, 2);
 
 	if (b && (b->shape.n != 1 || b->shape.at[0] != channels))
-		return node_error(g, n, "a bias of %s for %zu channels", shape_text(&b->shape),
+		return node_error(g, n, "a bias of %s for %zu channels", shape_string(&b->shape),
 				  channels);
 	return 0;
 }
@@ -70,7 +70,7 @@ int shape_conv2d(struct graph *g, struct node *n)
 	s = conv_result(a, &n->in[0]->shape, &n->in[1]->shape);
 	if (s.at[2] == 0 || s.at[3] == 0)
 		return node_error(g, n, "a kernel of %s is larger than %s",
-				  shape_text(&n->in[1]->shape), shape_text(&n->in[0]->shape));
+				  shape_string(&n->in[1]->shape), shape_string(&n->in[0]->shape));
 	return node_output(g, n, n->in[0]->dtype, &s) ? 0 : -1;
 }
 
@@ -84,14 +84,14 @@ int shape_conv2d_dx(struct graph *g, struct node *n)
 	if (check_image(g, n, 0) < 0)
 		return -1;
 	if (w->n != 4)
-		return node_error(g, n, "a kernel of %s", shape_text(w));
+		return node_error(g, n, "a kernel of %s", shape_string(w));
 	s = SHAPE(dy->at[0], w->at[1] * a->groups, a->size[0], a->size[1]);
 	if (check_conv(g, n, a, &s, w) < 0 || check_bias(g, n, s.at[1]) < 0)
 		return -1;
 	back = conv_result(a, &s, w);
 	if (!shape_equal(&back, dy))
-		return node_error(g, n, "%s convolved with %s is %s, not %s", shape_text(&s),
-				  shape_text(w), shape_text(&back), shape_text(dy));
+		return node_error(g, n, "%s convolved with %s is %s, not %s", shape_string(&s),
+				  shape_string(w), shape_string(&back), shape_string(dy));
 	return node_output(g, n, n->in[0]->dtype, &s) ? 0 : -1;
 }
 
@@ -108,8 +108,8 @@ int shape_conv2d_dw(struct graph *g, struct node *n)
 		return -1;
 	result = conv_result(a, x, &s);
 	if (!shape_equal(&result, dy))
-		return node_error(g, n, "%s convolved with %s is %s, not %s", shape_text(x),
-				  shape_text(&s), shape_text(&result), shape_text(dy));
+		return node_error(g, n, "%s convolved with %s is %s, not %s", shape_string(x),
+				  shape_string(&s), shape_string(&result), shape_string(dy));
 	return node_output(g, n, graph_sum_dtype(n->in[0]->dtype), &s) ? 0 : -1;
 }
 
@@ -161,8 +161,8 @@ struct tensor *op_conv_transpose2d(struct graph *g, struct tensor *x, struct ten
 	if (!x || !w || graph_failed(g))
 		return NULL;
 	if (x->shape.n != 4 || w->shape.n != 4) {
-		graph_error(g, "conv_transpose2d: %s by %s", shape_text(&x->shape),
-			    shape_text(&w->shape));
+		graph_error(g, "conv_transpose2d: %s by %s", shape_string(&x->shape),
+			    shape_string(&w->shape));
 		return NULL;
 	}
 	for (int i = 0; i < 2; i++)
@@ -188,7 +188,7 @@ static int pool_result(struct graph *g, struct node *n, const struct shape *x, s
 			windows(x->at[2 + i], 2 * (size_t)a->pad[i], a->kernel[i], a->stride[i], 1);
 		if (out->at[2 + i] == 0)
 			return node_error(g, n, "windows of %ux%u are larger than %s", a->kernel[0],
-					  a->kernel[1], shape_text(x));
+					  a->kernel[1], shape_string(x));
 	}
 	return 0;
 }
@@ -222,8 +222,8 @@ int shape_avg_pool_grad(struct graph *g, struct node *n)
 	if (pool_result(g, n, &s, &result) < 0)
 		return -1;
 	if (!shape_equal(&result, &n->in[0]->shape))
-		return node_error(g, n, "%s pooled is %s, not %s", shape_text(&s),
-				  shape_text(&result), shape_text(&n->in[0]->shape));
+		return node_error(g, n, "%s pooled is %s, not %s", shape_string(&s),
+				  shape_string(&result), shape_string(&n->in[0]->shape));
 	return node_output(g, n, n->in[0]->dtype, &s) ? 0 : -1;
 }
 
@@ -231,7 +231,7 @@ int shape_max_pool_grad(struct graph *g, struct node *n)
 {
 	if (n->in[1]->dtype != DTYPE_I32 || !shape_equal(&n->in[0]->shape, &n->in[1]->shape))
 		return node_error(g, n, "places %s %s for %s", dtype_name(n->in[1]->dtype),
-				  shape_text(&n->in[1]->shape), shape_text(&n->in[0]->shape));
+				  shape_string(&n->in[1]->shape), shape_string(&n->in[0]->shape));
 	return shape_avg_pool_grad(g, n);
 }
 
@@ -261,7 +261,7 @@ int shape_resize(struct graph *g, struct node *n)
 		return -1;
 	s = n->in[0]->shape;
 	if (s.at[2] == 0 || s.at[3] == 0 || a->size[0] == 0 || a->size[1] == 0)
-		return node_error(g, n, "%s to %u x %u", shape_text(&s), a->size[0], a->size[1]);
+		return node_error(g, n, "%s to %u x %u", shape_string(&s), a->size[0], a->size[1]);
 	s.at[2] = a->size[0];
 	s.at[3] = a->size[1];
 	return node_output(g, n, n->in[0]->dtype, &s) ? 0 : -1;

@@ -151,7 +151,7 @@ static int choose(struct plan *p, struct plan_step *s)
 		return err_set(ERR_UNSUPPORTED, "%s: %s: the backend %s does not do it on %s %s",
 			       s->node->scope, info->name, b->name,
 			       s->node->n_in ? dtype_name(s->node->in[0]->dtype) : "",
-			       s->node->n_in ? shape_text(&s->node->in[0]->shape) : "");
+			       s->node->n_in ? shape_string(&s->node->in[0]->shape) : "");
 	s->kernel = info->ref;
 	s->backend = backend_ref()->name;
 	p->n_unclaimed++;

@@ -34,7 +34,7 @@ struct tensor *graph_repeat_until(struct graph *g, struct tensor *count, int mos
 		return NULL;
 	if (g->count || count->dtype != DTYPE_I32 || shape_elements(&count->shape) != 1) {
 		graph_error(g, "a count of %s %s, or one repetition in another",
-			    dtype_name(count->dtype), shape_text(&count->shape));
+			    dtype_name(count->dtype), shape_string(&count->shape));
 		return NULL;
 	}
 	carried = op_copy(g, x);
@@ -43,8 +43,8 @@ struct tensor *graph_repeat_until(struct graph *g, struct tensor *count, int mos
 		g->iteration = i;
 		y = iterate(g, body, carried, i, arg);
 		if (y && !shape_equal(&y->shape, &carried->shape))
-			graph_error(g, "a repetition makes %s of %s", shape_text(&y->shape),
-				    shape_text(&carried->shape));
+			graph_error(g, "a repetition makes %s of %s", shape_string(&y->shape),
+				    shape_string(&carried->shape));
 		carried = graph_append(g, OP_REPLACE, (struct tensor *[]){ carried, y }, 2, NULL);
 	}
 	g->iteration = 0;

@@ -24,7 +24,7 @@ bool shape_equal(const struct shape *a, const struct shape *b)
 	return true;
 }
 
-const char *shape_text(const struct shape *s)
+const char *shape_string(const struct shape *s)
 {
 	static _Thread_local char ring[4][192];
 	static _Thread_local unsigned turn;

@@ -118,7 +118,7 @@ struct store_entry *store_add(struct store *s, const char *name, enum store_kind
 		.version = 1,
 	};
 	if (!dtype_size(dtype, shape_elements(shape), &e->size)) {
-		err_set(ERR_ARGUMENT, "%s: shape %s of %s has no size", name, shape_text(shape),
+		err_set(ERR_ARGUMENT, "%s: shape %s of %s has no size", name, shape_string(shape),
 			dtype_name(dtype));
 		return NULL;
 	}
@@ -136,7 +136,8 @@ int store_borrow(struct store *s, struct store_entry *e, const void *data, size_
 {
 	if (size != e->size)
 		return err_set(ERR_ARGUMENT, "%s: %zu bytes, not the %zu of shape %s of %s",
-			       e->name, size, e->size, shape_text(&e->shape), dtype_name(e->dtype));
+			       e->name, size, e->size, shape_string(&e->shape),
+			       dtype_name(e->dtype));
 	release(e);
 	e->data = (void *)data;
 	e->version++;
@@ -178,7 +179,7 @@ struct store_entry *store_beside(struct store *s, struct store_entry *e, const c
 	made = store_find(s, name);
 	if (made && (made->dtype != dtype || !shape_equal(&made->shape, &e->shape))) {
 		err_set(ERR_ARGUMENT, "%s: is %s %s", name, dtype_name(made->dtype),
-			shape_text(&made->shape));
+			shape_string(&made->shape));
 		return NULL;
 	}
 	return made ? made : store_add(s, name, STORE_STATE, dtype, &e->shape);

@@ -41,3 +41,11 @@ allowed()
 		[ -z "$unused" ] || complain "$tool: $unused"
 	done
 }
+
+# The linker would take either of two, and say nothing.
+@test 'no name is defined twice in the library' {
+	run bash -c "nm '$BUILD/libcore.a' 2>/dev/null |
+		awk '\$2 ~ /^[A-TVX-Z]\$/ && \$2 != \"U\" { n[\$3]++ } END { for (s in n) if (n[s] > 1) print s }'"
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+}
