@@ -187,6 +187,17 @@ chat_tokenizer()
 		n=$((n + $(wc -l <want)))
 	done
 	[ "$n" -ge 400 ]
+	# The template's space before a text is the only one, also where the tokenizer would always put one.
+	mkdir always
+	sed -e 's/"normalizer": null/"normalizer": {"type":"Sequence","normalizers":[{"type":"Prepend","prepend":"▁"},{"type":"Replace","pattern":{"String":" "},"content":"▁"}]}/' \
+		-e '/"pre_tokenizer": {/,/^  },/c\  "pre_tokenizer": null,' "$(chat first)/tokenizer.json" >always/tokenizer.json
+	cp "$(chat first)/tokenizer_config.json" always
+	has always/tokenizer.json '"Prepend"' '"pre_tokenizer": null'
+	paste "$(chat messages.jsonl)" "$ROOT/fixtures/golden/chat/mistral.ids" | grep -v 'refused$' >kept
+	cut -f1 kept >lists
+	works tokenize -q -t always --messages --template mistral --offsets lists
+	sed 's/"offsets":.*"runs"/"runs"/' "$out" >got
+	cut -f2 kept | diff - got >&2
 	for name in gemma mistral; do
 		paste "$(chat messages.jsonl)" "$ROOT/fixtures/golden/chat/$name.ids" | grep 'refused$' | cut -f1 >lists
 		while IFS= read -r list; do
@@ -238,6 +249,8 @@ special_id()
 	try_list '{"id":1,"messages":[{"role":"user","name":"x","tool_calls":[],"content":[{"type":"text","text":"one"},{"text":" two"}]}]}'
 	worked
 	same_bytes want "$out"
+	try_list '{"messages":[{"role":"user","content":"one two","tool_calls":null}]}'
+	worked
 	works tokenize -q -t "$(chat byte-level)" --messages=chat --template chatml --ids - < <(sed 's/messages/chat/; s/ two/ \\u0074wo/' <<<'{"messages":[{"role":"user","content":"one two"}]}')
 	same_bytes want "$out"
 	while IFS=$'\t' read -r bad why; do
