@@ -233,9 +233,21 @@ static inline size_t train_pair_hash(uint32_t left, uint32_t right)
 	return (size_t)((h ^ h >> 29) * UINT64_C(0xBF58476D1CE4E5B9) >> 20);
 }
 
-static inline void train_pairs_prefetch(const struct train_pairs *p, uint32_t left, uint32_t right)
+/* Fetches the pair's slot, which is wanted soon. */
+static inline void train_pairs_fetch_slot(const struct train_pairs *p, uint32_t left,
+					  uint32_t right)
 {
 	__builtin_prefetch(&p->slots[train_pair_hash(left, right) & p->mask]);
+}
+
+/* Fetches what its slot leads to. */
+static inline void train_pairs_fetch_item(const struct train_pairs *p, uint32_t left,
+					  uint32_t right)
+{
+	uint32_t record = p->slots[train_pair_hash(left, right) & p->mask];
+
+	if (record)
+		__builtin_prefetch(&p->items[record - 1]);
 }
 
 /* --- the queue (train_bpe_queue.c) --- */

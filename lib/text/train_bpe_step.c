@@ -201,6 +201,21 @@ static void add_side(struct side *all, struct side *part)
 	}
 }
 
+/* The pairs of symbol X and what SIDE, from place I, has seen beside it. */
+static inline void fetch(const struct step *s, const struct side *side, size_t i, uint32_t x,
+			 bool left)
+{
+	const struct train_pairs *p = &s->t->pairs;
+	const uint32_t *touched = side->touched;
+
+	if (i + AHEAD < side->n_touched) {
+		uint32_t far = touched[i + AHEAD], near = touched[i + AHEAD / 2];
+
+		train_pairs_fetch_slot(p, left ? far : x, left ? x : far);
+		train_pairs_fetch_item(p, left ? near : x, left ? x : near);
+	}
+}
+
 /* The pairs that symbol z has come into, on one side: LEFT of it or right. */
 static int raise(struct step *s, const struct side *side, bool left, struct fresh **out, size_t *n)
 {
@@ -214,6 +229,7 @@ static int raise(struct step *s, const struct side *side, bool left, struct fres
 		uint32_t symbol = side->touched[i], x = left ? symbol : s->z, record;
 		uint32_t y = left ? s->z : symbol;
 
+		fetch(s, side, i, s->z, left);
 		if (!train_fits(t, x, y))
 			continue;
 		if (train_pairs_get(&t->pairs, x, y, &record) < 0)
@@ -231,9 +247,11 @@ static void lower(struct step *s, const struct side *side, bool left)
 	struct train_pairs *pairs = &s->t->pairs;
 
 	for (size_t i = 0; i < side->n_touched; i++) {
-		uint32_t symbol = side->touched[i];
-		uint32_t record = left ? train_pairs_find(pairs, symbol, s->a)
-				       : train_pairs_find(pairs, s->b, symbol);
+		uint32_t symbol = side->touched[i], record;
+
+		fetch(s, side, i, left ? s->a : s->b, left);
+		record = left ? train_pairs_find(pairs, symbol, s->a)
+			      : train_pairs_find(pairs, s->b, symbol);
 
 		if (record != TRAIN_NONE)
 			pairs->items[record].count -= side->by_symbol[symbol].sum;
