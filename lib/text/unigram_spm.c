@@ -2,9 +2,10 @@
  * lib/text/unigram_spm.c - the Unigram model by SentencePiece's rules
  *
  * To the id as sentencepiece 0.2.3. Scores are f32, and so are the sums, from the start of the text: in a long one their
- * rounding decides. Of equals the one whose last piece is the longest stays. A user-defined piece of N bytes scores
- * (N - 1) / 10, an unknown character ten less than the lowest normal piece. What is before a place that no piece
- * crosses is settled, so that the table stays small.
+ * rounding decides. A sum past 100,000 on either side becomes 0, and those of the places beyond it are moved by as much.
+ * Of equals the one whose last piece is the longest stays. A user-defined piece of N bytes scores (N - 1) / 10, an
+ * unknown character ten less than the lowest normal piece. What is before a place that no piece crosses is settled,
+ * so that the table stays small.
  */
 #include <float.h>
 #include <math.h>
@@ -14,7 +15,8 @@
 #include "lib/text/unigram_parts.h"
 
 #define UNKNOWN_PENALTY 10.0f
-#define USER_SCORE	0.1  /* a byte after the first */
+#define USER_SCORE	0.1 /* a byte after the first */
+#define SUM_MOST	100000.0f
 #define WORTH		512u /* bytes that are worth settling */
 
 /* --- loading --- */
@@ -182,6 +184,17 @@ static int clear_ahead(struct search *s, size_t at)
 	return 0;
 }
 
+/* Makes the sum at AT 0, and moves those of the places that are open. */
+static void rebase(struct search *s, size_t at)
+{
+	struct step *steps = steps_of(s);
+	float sum = steps[at].score;
+
+	for (size_t i = at; i <= s->reach; i++)
+		if (steps[i].from != TOKEN_NONE || i == at)
+			steps[i].score -= sum;
+}
+
 /* Bytes of the character at AT; 1 for a byte that begins none. */
 static inline size_t width_at(struct bytes piece, size_t at)
 {
@@ -292,6 +305,8 @@ static int encode(const struct text_model *m, void *own, struct bytes piece,
 		width = width_at(piece, s.base + at);
 		if (clear_ahead(&s, at) < 0)
 			return -1;
+		if (fabsf(steps_of(&s)[at].score) > SUM_MOST)
+			rebase(&s, at);
 		offer_from(&s, at, width);
 		at += width;
 	}

@@ -14,9 +14,10 @@
 #include "lib/text/tokenizer.h"
 #include "tests/tap.h"
 
-#define IDS	"fixtures/golden/spm/ids.tsv"
-#define INVALID "fixtures/golden/spm/invalid.tsv"
-#define MARK	"\xE2\x96\x81"
+#define IDS	   "fixtures/golden/spm/ids.tsv"
+#define INVALID	   "fixtures/golden/spm/invalid.tsv"
+#define LONG_TEXTS "fixtures/golden/spm/long.tsv"
+#define MARK	   "\xE2\x96\x81"
 
 struct model {
 	struct arena *arena;
@@ -150,6 +151,59 @@ static void test_golden_invalid(void)
 	size_t n = check_golden(INVALID, true);
 
 	tap_ok(n > 200, "%zu texts that are not UTF-8, each bad byte U+FFFD", n);
+}
+
+/* --- long texts: rounding decides, and sums begin anew --- */
+
+static void long_text(char *out, uint32_t seed, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		seed = (seed * 1103515245u + 12345u) & 0x7FFFFFFF;
+		out[i] = "abc"[(seed >> 16) % 3];
+	}
+}
+
+static uint32_t checksum(const struct encoding *e)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < e->n; i++)
+		sum = sum * 31 + e->ids[i];
+	return sum;
+}
+
+static void check_long(const char *line)
+{
+	unsigned long field[4];
+	char name[64], *at;
+	struct model m;
+	char *text;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(line, "\t"), line);
+	at = strchr(line, '\t');
+	for (int i = 0; i < 4; i++)
+		field[i] = strtoul(at, &at, 10);
+	text = malloc(field[1]);
+	if (!text || !model_open(&m, name, false))
+		exit(tap_done());
+	long_text(text, (uint32_t)field[0], field[1]);
+	tap_works(encode(&m, (struct bytes){ text, field[1] }, SPECIAL_PLAIN), "%s: %lu bytes",
+		  name, field[1]);
+	tap_is_u64(m.got.n, field[2], "%s: %lu bytes: how many", name, field[1]);
+	tap_is_u64(checksum(&m.got), field[3], "%s: %lu bytes: which", name, field[1]);
+	model_close(&m);
+	free(text);
+}
+
+static void test_long(void)
+{
+	size_t size, n = 0;
+	char *data = tap_fixture(LONG_TEXTS, &size);
+
+	for (const char *line = data; *line; line = strchr(line, '\n') + 1, n++)
+		check_long(line);
+	tap_is_u64(n, 8, "long texts");
+	free(data);
 }
 
 /* --- the cases --- */
@@ -418,6 +472,7 @@ int main(void)
 {
 	tap_run(test_golden);
 	tap_run(test_golden_invalid);
+	tap_run(test_long);
 	tap_run(test_A01_dummy_prefix);
 	tap_run(test_A02_round_trip);
 	tap_run(test_A04_after_special);
