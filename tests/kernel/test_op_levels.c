@@ -42,15 +42,16 @@ static void free_results(struct results *r)
 	*r = (struct results){ 0 };
 }
 
-static void read_results(struct plan *p, const struct node *n, struct results *r)
+/* The outputs of the graph: copies of what does not lie side by side. */
+static void read_results(struct plan *p, const struct graph *g, struct results *r)
 {
-	r->n = n->n_out;
-	for (int i = 0; i < n->n_out; i++) {
-		struct kernel_tensor t = { .data = plan_data(p, n->out[i]),
-					   .dtype = n->out[i]->dtype };
+	r->n = (int)graph_n_outputs(g);
+	for (int i = 0; i < r->n; i++) {
+		const struct tensor *out = graph_output_at(g, (size_t)i, NULL);
+		struct kernel_tensor t = { .data = plan_data(p, out), .dtype = out->dtype };
 
-		r->dtypes[i] = n->out[i]->dtype;
-		r->sizes[i] = shape_elements(&n->out[i]->shape);
+		r->dtypes[i] = out->dtype;
+		r->sizes[i] = shape_elements(&out->shape);
 		r->values[i] = malloc((r->sizes[i] + 1) * sizeof(double));
 		for (size_t j = 0; j < r->sizes[i]; j++)
 			r->values[i][j] = ref_get(&t, (ptrdiff_t)j);
@@ -80,7 +81,7 @@ static int try_case(const struct trial *t, struct results *r)
 	else if (op_case_fill(t->c, p, in, t->rounded) == 0 && plan_run(p, 5, 6) == 0)
 		result = 1;
 	if (result == 1) {
-		read_results(p, n, r);
+		read_results(p, g, r);
 		r->variant = plan_n_steps(p) ? plan_step(p, 0).kernel->variant : "";
 	}
 	plan_free(p);
@@ -173,7 +174,8 @@ static void check(const struct op_case *c, enum level level, enum dtype floats,
 			tap_ok(worst <= 1, "%s: result %d within %.3g of what is allowed", what, i,
 			       worst);
 		}
-		check_threads(ours, &got, what);
+		if (layout == LAYOUT_DENSE || floats == DTYPE_F32)
+			check_threads(ours, &got, what);
 	}
 	free_results(&got);
 	free_results(&want);

@@ -1,0 +1,128 @@
+/*
+ * kernels/cpu/simd_math.h - exponentials and their kin on vectors of f32
+ *
+ * Within 2 units of the last place of the exact value (test_op_levels holds them to ref in double), the same arithmetic in every
+ * lane, tail and level of equal width of multiply-add. No mathematical library decides a bit.
+ */
+#ifndef KERNELS_CPU_SIMD_MATH_H
+#define KERNELS_CPU_SIMD_MATH_H
+
+#include "kernels/cpu/simd.h"
+
+/* Y where MASK is all ones, else X. */
+SIMD_INLINE vf32 simd_select(vi32 mask, vf32 x, vf32 y)
+{
+	return (vf32)((mask & (vi32)y) | (~mask & (vi32)x));
+}
+
+/* 2^n for -126 <= n <= 127. */
+SIMD_INLINE vf32 simd_power_of_two(vi32 n)
+{
+	return (vf32)((n + 127) << 23);
+}
+
+/*
+ * e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln 2 / 2, and e^r by its series to the 7th power (what is left out is below
+ * 6e-9). 2^n in two factors, so that subnormal results come out rounded once. Past the range: 0 and infinity; NaN stays.
+ */
+SIMD_INLINE vf32 simd_exp(vf32 x)
+{
+	const vf32 magic = simd_f32(0x1.8p23f); /* adding it rounds to an integer */
+	vf32 within = simd_min(simd_max(x, simd_f32(-104.0f)), simd_f32(89.0f));
+	vf32 shifted = simd_fma(within, simd_f32(0x1.715476p+0f), magic);
+	vf32 n = shifted - magic, r, p;
+	vi32 whole = (vi32)shifted - (vi32)magic, half = whole >> 1;
+
+	r = simd_fma(n, simd_f32(-0x1.62e400p-1f), within);
+	r = simd_fma(n, simd_f32(-0x1.7f7d1cp-20f), r);
+	p = simd_fma(simd_f32(1.0f / 5040), r, simd_f32(1.0f / 720));
+	p = simd_fma(p, r, simd_f32(1.0f / 120));
+	p = simd_fma(p, r, simd_f32(1.0f / 24));
+	p = simd_fma(p, r, simd_f32(1.0f / 6));
+	p = simd_fma(p, r, simd_f32(0.5f));
+	p = simd_fma(p, r, simd_f32(1.0f));
+	p = simd_fma(p, r, simd_f32(1.0f));
+	p = p * simd_power_of_two(half) * simd_power_of_two(whole - half);
+	return simd_select(x != x, p, x);
+}
+
+SIMD_INLINE vf32 simd_sigmoid(vf32 x)
+{
+	return simd_f32(1.0f) / (simd_f32(1.0f) + simd_exp(-x));
+}
+
+/*
+ * |x| < 0.625: x + x z P(z), z = x x, with the coefficients of Cephes' tanhf (Moshier); beyond, 1 - 2 / (e^2|x| + 1) with the
+ * sign of x.
+ */
+SIMD_INLINE vf32 simd_tanh(vf32 x)
+{
+	vf32 a = simd_abs(x), z = x * x, near, far;
+
+	near = simd_fma(simd_f32(-5.70498872745e-3f), z, simd_f32(2.06390887954e-2f));
+	near = simd_fma(near, z, simd_f32(-5.37397155531e-2f));
+	near = simd_fma(near, z, simd_f32(1.33314422036e-1f));
+	near = simd_fma(near, z, simd_f32(-3.33332819422e-1f));
+	near = simd_fma(near * z, x, x);
+	far = simd_f32(1.0f) - simd_f32(2.0f) / (simd_exp(a + a) + simd_f32(1.0f));
+	far = (vf32)((vi32)far | ((vi32)x & (vi32)simd_f32(-0.0f)));
+	far = simd_select(x != x, far, x);
+	return simd_select(a < simd_f32(0.625f), far, near);
+}
+
+/*
+ * erfc(x) for x >= 0: t exp(-x x + P(t)), t = 1 / (1 + x / 2), the Chebyshev fit of Press et al., "Numerical Recipes", section 6.2,
+ * within 1.2e-7 of the value itself. The square is split, so that its rounding does not grow with x.
+ */
+SIMD_INLINE vf32 simd_erfc_positive(vf32 x)
+{
+	vf32 t = simd_f32(1.0f) / simd_fma(simd_f32(0.5f), x, simd_f32(1.0f));
+	vf32 square = x * x, rest = simd_fma(x, x, -square), p;
+
+	p = simd_fma(simd_f32(0.17087277f), t, simd_f32(-0.82215223f));
+	p = simd_fma(p, t, simd_f32(1.48851587f));
+	p = simd_fma(p, t, simd_f32(-1.13520398f));
+	p = simd_fma(p, t, simd_f32(0.27886807f));
+	p = simd_fma(p, t, simd_f32(-0.18628806f));
+	p = simd_fma(p, t, simd_f32(0.09678418f));
+	p = simd_fma(p, t, simd_f32(0.37409196f));
+	p = simd_fma(p, t, simd_f32(1.00002368f));
+	p = simd_fma(p, t, simd_f32(-1.26551223f));
+	return t * simd_exp(p - rest) * simd_exp(-square);
+}
+
+/* Phi(x) = erfc(-x / sqrt 2) / 2, small values exact to themselves. */
+SIMD_INLINE vf32 simd_normal_cdf(vf32 x)
+{
+	vf32 half = simd_f32(0.5f) * simd_erfc_positive(simd_abs(x) * simd_f32(0.70710678f));
+
+	half = simd_select(x > simd_f32(0.0f), half, simd_f32(1.0f) - half);
+	return simd_select(x != x, half, x);
+}
+
+#define SIMD_SQRT_2_OVER_PI 0.79788456f
+
+SIMD_INLINE vf32 simd_silu(vf32 x)
+{
+	return x / (simd_f32(1.0f) + simd_exp(-x));
+}
+
+SIMD_INLINE vf32 simd_gelu(vf32 x)
+{
+	return x * simd_normal_cdf(x);
+}
+
+SIMD_INLINE vf32 simd_gelu_inner(vf32 x)
+{
+	return simd_f32(SIMD_SQRT_2_OVER_PI) * simd_fma(simd_f32(0.044715f) * x * x, x, x);
+}
+
+/* x sigmoid(2 u) is x (1 + tanh u) / 2, and keeps its relative precision where tanh nears -1. */
+SIMD_INLINE vf32 simd_gelu_tanh(vf32 x)
+{
+	vf32 u = simd_gelu_inner(x);
+
+	return x * simd_sigmoid(u + u);
+}
+
+#endif
