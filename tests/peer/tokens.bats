@@ -44,3 +44,11 @@ documents()
 	cmp want "$out" >&2
 	[ "$(wc -l <want)" = 1000 ]
 }
+
+# The families whose vocabularies need no training; scripts/peers/verify without names does all of them, on much more.
+@test 'ids and offsets of random strings, a family each' {
+	export NNUTILS_TEXT=$PWD/text
+	works "$PYTHON" "$ROOT/scripts/peers/verify" -b "$BUILD" -r 5 -m 0 -o 2 \
+		smollm2 qwen-ranks clip minilm cl100k-ranks o200k-ranks gpt2-ranks llama3-ranks tekken-ranks
+	[ "$(grep -c '5000 strings .* ids, offsets of *2500: 0 differ$' "$out")" = 12 ]
+}
