@@ -340,6 +340,7 @@ static void test_sentencepiece(void)
 	tap_works(train_spec_begin(&t, arena, &o), "sentencepiece");
 	train(&t, o.kind, 300);
 	tap_ok(has_piece(&t, "\u2581low"), "a whole word is a piece");
+	tap_is_i64(train_merges_are_complete(&t.spec), 1, "every merge that makes a piece");
 	tap_ok(!t.spec.model.continuing_prefix.data && !t.spec.model.end_of_word_suffix.data,
 	       "no prefix, no suffix");
 	check_encoding(&t, "low lowest\nlow 12");
