@@ -12,6 +12,7 @@
 #include "lib/base/err.h"
 #include "lib/text/decode.h"
 #include "lib/text/tokenizer.h"
+#include "tests/corrupt.h"
 #include "tests/tap.h"
 
 #define IDS	   "fixtures/golden/spm/ids.tsv"
@@ -468,6 +469,42 @@ static void test_fingerprints(void)
 	model_close(&m);
 }
 
+/* --- damaged files: whatever of them is taken can be used --- */
+
+static int use_damaged(void *arg, const void *data, size_t size)
+{
+	const struct bytes text = bytes_of(" abc ab\t\xEF\xAC\x81 <tag>ba b " MARK "aaab\n");
+	struct model m = { 0 };
+	int result = -1;
+
+	(void)arg;
+	if (arena_new(&m.arena) < 0)
+		return -1;
+	if (tokenizer_sentencepiece_parse(&m.spec, m.arena, (struct bytes){ data, size },
+					  "damaged") == 0 &&
+	    model_compile(&m) == 0)
+		result = encode(&m, text, SPECIAL_PARSE);
+	model_close(&m);
+	return result;
+}
+
+static void test_damaged(void)
+{
+	static const char *const names[] = { "user", "unused", "ambiguous", "nmt", "unigram" };
+	char path[64];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t n;
+		char *good;
+
+		snprintf(path, sizeof(path), "fixtures/good/spm/%s.model", names[i]);
+		good = tap_fixture(path, &n);
+		corrupt_run(names[i], (struct bytes){ good, n }, (struct bytes){ NULL, 0 },
+			    use_damaged, NULL, (size_t)64 << 20);
+		free(good);
+	}
+}
+
 int main(void)
 {
 	tap_run(test_golden);
@@ -482,5 +519,6 @@ int main(void)
 	tap_run(test_json_refused);
 	tap_run(test_source);
 	tap_run(test_fingerprints);
+	tap_run(test_damaged);
 	return tap_done();
 }
