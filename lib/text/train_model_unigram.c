@@ -216,7 +216,8 @@ static int check_memory(const struct job *j)
 		(unsigned long long)(needed / 1000000 + 1), (unsigned long long)(most / 1000000));
 }
 
-static int gather_words(struct job *j)
+/* All of them are looked at before any is held, so that what is needed can be told. */
+static int measure_words(struct job *j)
 {
 	struct bytes word;
 	uint64_t count;
@@ -225,15 +226,28 @@ static int gather_words(struct job *j)
 	if (word_counts_begin(j->parts) < 0)
 		return -1;
 	while ((got = word_counts_next(j->parts, &word, &count)) > 0) {
+		j->n_bytes += word.size;
+		j->n_words++;
+	}
+	return got < 0 ? -1 : check_memory(j);
+}
+
+static int gather_words(struct job *j)
+{
+	struct bytes word;
+	uint64_t count;
+	int got;
+
+	if (measure_words(j) < 0 || word_counts_begin(j->parts) < 0)
+		return -1;
+	j->n_words = 0;
+	while ((got = word_counts_next(j->parts, &word, &count)) > 0) {
 		char *copy = arena_copy(j->texts, word);
 
 		if (!copy ||
 		    mem_grow(&j->words, &j->capacity, j->n_words + 1, sizeof(*j->words)) < 0)
 			return -1;
 		j->words[j->n_words++] = (struct train_word){ { copy, word.size }, count };
-		j->n_bytes += word.size;
-		if (check_memory(j) < 0)
-			return -1;
 	}
 	return got;
 }

@@ -390,7 +390,7 @@ static void test_sizes(void)
 	tap_ok(t.spec.model.n_pieces < 200, "there are only %zu", t.spec.model.n_pieces);
 	m.vocab_size = 40;
 	m.memory = 1000;
-	tap_fails(train_model(&t, arena, counts, &m, &report), ERR_LIMIT, "memory",
+	tap_fails(train_model(&t, arena, counts, &m, &report), ERR_LIMIT, "need about 1 MB",
 		  "too little memory");
 	word_counts_free(counts);
 }
