@@ -128,12 +128,14 @@ void cases_rms_norm_grad(struct op_cases *c)
 {
 	norm_grad(c, SHAPE(5, 33), 33, false, true, (struct norm_attributes){ .eps = 1e-5 });
 	norm_grad(c, SHAPE(4, 7), 7, false, false, (struct norm_attributes){ .eps = 1e-5 });
+	norm_grad(c, SHAPE(140, 3), 3, false, true, (struct norm_attributes){ .eps = 1e-5 });
 }
 
 void cases_layer_norm_grad(struct op_cases *c)
 {
 	norm_grad(c, SHAPE(5, 33), 33, false, true, (struct norm_attributes){ .eps = 1e-5 });
 	norm_grad(c, SHAPE(4, 7), 7, false, false, (struct norm_attributes){ .eps = 1e-5 });
+	norm_grad(c, SHAPE(140, 3), 3, false, true, (struct norm_attributes){ .eps = 1e-5 });
 }
 
 void cases_group_norm_grad(struct op_cases *c)

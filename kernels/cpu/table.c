@@ -5,22 +5,18 @@
 
 #include "kernels/kernel.h"
 
-#define KERNELS(X)                                                                                 \
- X(matmul_tiles)                                                                                   \
- X(matmul_acc_tiles)                                                                               \
- X(add_runs)                                                                                       \
- X(sub_runs) X(mul_runs) X(div_runs) X(min_runs) X(max_runs) X(pow_runs) X(neg_runs) X(exp_runs)   \
-	 X(log_runs) X(sqrt_runs) X(rsqrt_runs) X(square_runs) X(abs_runs) X(sign_runs)            \
-		 X(sin_runs) X(cos_runs) X(atan_runs) X(round_runs) X(sigmoid_runs) X(tanh_runs)   \
-			 X(relu_runs) X(relu2_runs) X(silu_runs) X(gelu_runs) X(gelu_tanh_runs) X( \
-				 softplus_runs) X(unary_grad_runs) X(scale_runs) X(clamp_runs)     \
-				 X(cast_runs) X(copy_runs) X(swiglu_runs) X(swiglu_grad_runs)      \
-					 X(geglu_runs) X(geglu_grad_runs) X(rms_norm_rows)         \
-						 X(layer_norm_rows) X(rms_norm_grad_rows)          \
-							 X(layer_norm_grad_rows) X(softmax_rows)   \
-								 X(log_softmax_rows)               \
-									 X(softmax_grad_rows)      \
-										 X(rope_rows)
+/* clang-format off */
+#define KERNELS(X) \
+	X(matmul_tiles) X(matmul_acc_tiles) X(add_runs) X(sub_runs) X(mul_runs) X(div_runs) \
+	X(min_runs) X(max_runs) X(pow_runs) X(neg_runs) X(exp_runs) X(log_runs) X(sqrt_runs) \
+	X(rsqrt_runs) X(square_runs) X(abs_runs) X(sign_runs) X(sin_runs) X(cos_runs) \
+	X(atan_runs) X(round_runs) X(sigmoid_runs) X(tanh_runs) X(relu_runs) X(relu2_runs) \
+	X(silu_runs) X(gelu_runs) X(gelu_tanh_runs) X(softplus_runs) X(unary_grad_runs) \
+	X(scale_runs) X(clamp_runs) X(cast_runs) X(copy_runs) X(swiglu_runs) \
+	X(swiglu_grad_runs) X(geglu_runs) X(geglu_grad_runs) X(rms_norm_rows) \
+	X(layer_norm_rows) X(rms_norm_grad_rows) X(layer_norm_grad_rows) X(softmax_rows) \
+	X(log_softmax_rows) X(softmax_grad_rows) X(rope_rows)
+/* clang-format on */
 
 #define DECLARE(name) extern const struct kernel LEVEL_NAME(name);
 KERNELS(DECLARE)
