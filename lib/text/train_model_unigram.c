@@ -8,7 +8,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
-#include "lib/base/size.h"
+#include "lib/base/number.h"
 #include "lib/base/utf8.h"
 #include "lib/text/train_model_parts.h"
 #include "lib/text/train_unigram.h"
@@ -206,14 +206,13 @@ static int check_size(const struct job *j)
 
 static int check_memory(const struct job *j)
 {
-	uint64_t most = j->options->memory;
 	uint64_t needed = (uint64_t)j->n_bytes * BYTE_MEMORY + (uint64_t)j->n_words * WORD_MEMORY;
+	char need[NUMBER_TEXT], most[NUMBER_TEXT];
 
-	if (!most || needed <= most)
+	if (!j->options->memory || needed <= j->options->memory)
 		return 0;
-	return err_set(
-		ERR_LIMIT, "the words need about %llu MB of memory, more than the %llu MB allowed",
-		(unsigned long long)(needed / 1000000 + 1), (unsigned long long)(most / 1000000));
+	return err_set(ERR_LIMIT, "the words need about %s of memory, more than the %s allowed",
+		       number_bytes(needed, need), number_bytes(j->options->memory, most));
 }
 
 /* All of them are looked at before any is held, so that what is needed can be told. */

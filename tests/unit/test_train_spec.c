@@ -347,6 +347,20 @@ static void test_sentencepiece(void)
 	check_encoding(&t, "<s> <0x41>");
 }
 
+/* Multiples of 1/4096, and none above the one before it, but for the special tokens. */
+static void check_scores(const struct train_spec *t)
+{
+	const struct piece_spec *p = t->spec.model.pieces;
+	bool whole = true, falling = true;
+
+	for (size_t i = 0; i < t->spec.model.n_pieces; i++) {
+		whole &= p[i].score * 4096 == (double)(int64_t)(p[i].score * 4096);
+		falling &= i <= t->n_first || p[i].score <= p[i - 1].score;
+	}
+	tap_ok(whole, "scores are whole 4096ths");
+	tap_ok(falling, "and fall");
+}
+
 static void test_unigram(void)
 {
 	struct train_spec_options o = { .kind = TRAIN_UNIGRAM };
@@ -356,6 +370,7 @@ static void test_unigram(void)
 		o.byte_fallback = bytes;
 		tap_works(train_spec_begin(&t, arena, &o), "unigram");
 		train(&t, o.kind, bytes ? 296 : 30);
+		check_scores(&t);
 		check_encoding(&t, "low lowest\nlow 12");
 		check_encoding(&t, "<s> </s> low");
 		if (bytes)
@@ -390,7 +405,8 @@ static void test_sizes(void)
 	tap_ok(t.spec.model.n_pieces < 200, "there are only %zu", t.spec.model.n_pieces);
 	m.vocab_size = 40;
 	m.memory = 1000;
-	tap_fails(train_model(&t, arena, counts, &m, &report), ERR_LIMIT, "need about 1 MB",
+	/* 14 words of 64 bytes in all: those above, one cut in two, and u, k and / of the special tokens. */
+	tap_fails(train_model(&t, arena, counts, &m, &report), ERR_LIMIT, "need about 5.06 kB",
 		  "too little memory");
 	word_counts_free(counts);
 }
