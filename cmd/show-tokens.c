@@ -20,7 +20,7 @@ static bool ids_input, raw, docs, inline_text, json, bytes, stats, vocab, html, 
 static int special = SPECIAL_PARSE, color;
 static uint64_t limit = UINT64_MAX, document = UINT64_MAX, from, to = UINT64_MAX, top = 20;
 
-static const char *const special_words[] = { "parse", "plain", "refuse", NULL };
+static const char *const special_words[] = { "plain", "parse", "refuse", NULL };
 static const char *const color_words[] = { "auto", "always", "never", NULL };
 
 static const struct cmd_option options[] = {

@@ -25,7 +25,7 @@ static uint64_t seed, n_best;
 static double dropout, alpha;
 
 static const char *const unknown_words[] = { "refuse", "drop", NULL };
-static const char *const special_words[] = { "parse", "plain", "refuse", NULL };
+static const char *const special_words[] = { "plain", "parse", "refuse", NULL };
 
 static const struct cmd_option options[] = {
 	CMD_PATH('t', "tokenizer", &tokenizer_path, "FILE",

@@ -81,7 +81,7 @@ struct pair {
 /* Each text as data and as a prompt: special tokens are text there, and what they say here. */
 static void compare_text(struct pair *p, struct bytes text)
 {
-	for (int mode = SPECIAL_PARSE; mode <= SPECIAL_PLAIN; mode++) {
+	for (int mode = SPECIAL_PLAIN; mode <= SPECIAL_PARSE; mode++) {
 		encode(p->a, text, (enum special_mode)mode, &p->x);
 		encode(p->b, text, (enum special_mode)mode, &p->y);
 		p->n++;
