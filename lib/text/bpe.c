@@ -1,8 +1,9 @@
 /*
  * lib/text/bpe.c - byte pair encoding: the model
  *
- * A word is looked for in the thread's cache, then as a whole piece (which is right when merging its characters would
- * give that piece, or the model says ignore_merges), and merged only then.
+ * A word is looked for in the thread's cache, then as a whole piece where the model says ignore_merges, and merged only
+ * then. That merging would give the whole piece could be worked out for each beforehand; it was measured to cost more than it
+ * saves.
  */
 #include "lib/text/bpe_parts.h"
 
@@ -15,7 +16,6 @@ static void unload(void *own)
 	bpe_merges_clear(&b->merges);
 	bpe_cuts_clear(&b->cuts);
 	bpe_characters_clear(&b->characters);
-	free(b->whole);
 	free(b->derived);
 	free(b);
 }
@@ -90,44 +90,6 @@ int bpe_encode_word(const struct text_model *m, struct bpe_scratch *s, struct by
 	return bpe_put_symbols(s, word, at, out);
 }
 
-/* The piece that WORD is, when that is what it becomes. WHOLE: any piece that is the word's text is. */
-static uint32_t find_whole(const struct text_model *m, struct bytes word, bool whole)
-{
-	const struct bpe *b = m->own;
-	uint32_t place;
-
-	if (!whole && !b->whole)
-		return TOKEN_NONE;
-	place = vocabulary_place(&m->vocabulary, word.data, word.size);
-	if (place == TOKEN_NONE || (!whole && !(b->whole[place / 64] >> (place % 64) & 1)))
-		return TOKEN_NONE;
-	return m->vocabulary.pieces[place].id;
-}
-
-/* Marks the pieces whose characters merge to the piece itself. */
-static int mark_whole(const struct text_model *m, struct bpe *b, struct bpe_scratch *s)
-{
-	const struct vocabulary *v = &m->vocabulary;
-
-	b->whole = mem_new(v->n / 64 + 1, sizeof(*b->whole));
-	if (!b->whole)
-		return -1;
-	for (uint32_t i = 0; i < v->n; i++) {
-		struct bytes word = { v->pieces[i].data, v->pieces[i].size };
-
-		if (word.size == 0 || word.size > SHORT_KEY_MAX ||
-		    vocabulary_place(v, word.data, word.size) != i)
-			continue;
-		if (bpe_symbols(m, s, word) < 0)
-			continue; /* a character without a token is met again only where it stands */
-		if (bpe_merge(&b->merges, s) < 0)
-			return -1;
-		if (s->n == 1 && s->symbols[0].id == v->pieces[i].id)
-			b->whole[i / 64] |= UINT64_C(1) << (i % 64);
-	}
-	return 0;
-}
-
 static int load_merges(struct text_model *m, struct bpe *b, struct bpe_scratch *s)
 {
 	/* tiktoken looks for the whole piece first. */
@@ -149,15 +111,13 @@ static int load(struct text_model *m)
 	if (bpe_symbols_init(b, m) < 0 || load_merges(m, b, s) < 0 ||
 	    bpe_cuts_init(&b->cuts, m) < 0)
 		goto out;
-	if (m->byte_level && b->cuts.pairs && bpe_characters_init(&b->characters, m, s) < 0)
-		goto out;
-	/* Cut parts are short, and the cache has most of them: there it was measured not to be worth the time. */
-	result = b->ignore_merges || (b->cuts.pairs && !m->byte_level) ? 0 : mark_whole(m, b, s);
+	result = m->byte_level && b->cuts.pairs ? bpe_characters_init(&b->characters, m, s) : 0;
 out:
 	bpe_scratch_free(s);
 	return result;
 }
 
+/* WHOLE: a piece that is the word's text is what it becomes. */
 static int encode_word(const struct text_model *m, struct bpe_scratch *s, struct bytes word,
 		       size_t at, bool whole, struct model_tokens *out)
 {
@@ -165,11 +125,12 @@ static int encode_word(const struct text_model *m, struct bpe_scratch *s, struct
 	uint64_t dropped = s->dropped;
 	size_t start = out->n;
 	int known = bpe_cache_get(&s->cache, word, part, at, out);
-	uint32_t id;
+	uint32_t id = TOKEN_NONE;
 
 	if (known != 0)
 		return known < 0 ? -1 : 0;
-	id = find_whole(m, word, whole);
+	if (whole)
+		id = vocabulary_find(&m->vocabulary, word.data, word.size);
 	if (id != TOKEN_NONE) {
 		if (model_tokens_put(out, id, at, at + word.size) < 0)
 			return -1;

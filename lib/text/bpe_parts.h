@@ -126,8 +126,6 @@ struct bpe {
 	/* Symbols of one byte: [2 x not the first + the last][byte]; TOKEN_NONE: none. */
 	uint32_t symbols[4][256];
 	uint32_t fallback[256]; /* the tokens <0x00> to <0xFF> */
-	/* A bit a place in the vocabulary: that piece's text becomes it, and nothing else. NULL: not looked at. */
-	uint64_t *whole;
 	bool ignore_merges;
 	struct merge_spec *derived; /* merge_by_rank: the merges, owned */
 };
