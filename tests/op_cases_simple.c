@@ -131,6 +131,12 @@ void cases_dropout(struct op_cases *c)
 
 /* --- over axes --- */
 
+/* Too large for differences. */
+static void pieces(struct op_cases *c, struct shape s, uint32_t axes)
+{
+	case_fixed(case_new(c, &(struct axes_attributes){ .axes = axes }), s, FILL_APART);
+}
+
 void cases_reduce(struct op_cases *c)
 {
 	const uint32_t axes[] = { 1, 2, 4, 5, 6, 7 };
@@ -140,6 +146,11 @@ void cases_reduce(struct op_cases *c)
 		    &(struct axes_attributes){ .axes = axes[i], .keep = i % 2 });
 	one(c, SHAPE(70), FILL_APART, &(struct axes_attributes){ .axes = 1 });
 	one(c, SHAPE(0, 3), FILL_APART, &(struct axes_attributes){ .axes = 2 });
+	/* Several pieces: of one run, of many short ones, of rows; more columns than are taken at a time. */
+	pieces(c, SHAPE(2, 4133), 2);
+	pieces(c, SHAPE(300, 2, 17), 5);
+	pieces(c, SHAPE(2, 135, 5), 2);
+	pieces(c, SHAPE(3, 530), 1);
 }
 
 void cases_last_axis(struct op_cases *c)

@@ -15,7 +15,8 @@
 	X(scale_runs) X(clamp_runs) X(cast_runs) X(copy_runs) X(swiglu_runs) \
 	X(swiglu_grad_runs) X(geglu_runs) X(geglu_grad_runs) X(rms_norm_rows) \
 	X(layer_norm_rows) X(rms_norm_grad_rows) X(layer_norm_grad_rows) X(softmax_rows) \
-	X(log_softmax_rows) X(softmax_grad_rows) X(rope_rows)
+	X(log_softmax_rows) X(softmax_grad_rows) X(rope_rows) X(sum_pieces) X(mean_pieces) \
+	X(amax_pieces) X(logsumexp_pieces)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct kernel LEVEL_NAME(name);
