@@ -12,7 +12,8 @@ setup()
 {
 	scratch
 	[ -x "$PYTHON" ] || cannot_run peer 'scripts/peers/setup was not run'
-	"$PYTHON" -c 'import sentencepiece' || cannot_run peer "sentencepiece is not there"
+	"$PYTHON" -c 'from sentencepiece import sentencepiece_model_pb2' 2>/dev/null ||
+		cannot_run peer 'sentencepiece or its protobuf is not there'
 }
 
 # Text that every Debian has, what lies in this tree, and random characters of all planes.
