@@ -34,6 +34,8 @@ static int add_merges(struct tokenizer_pieces *p, const struct gguf_vocab *v)
 	if (got <= 0)
 		return got < 0 ? -1
 			       : err_set(ERR_MISSING, "%s: key " KEY "merges is missing", v->file);
+	if (tokenizer_pieces_reserve(p, v->n, (size_t)array.n) < 0)
+		return -1;
 	gguf_items(&it, &array);
 	while (gguf_items_next(&it, &item))
 		if (add_merge(p, gguf_value_string(&item)) < 0)
@@ -49,6 +51,8 @@ static int vocab_model(struct tokenizer_spec *out, const struct gguf_vocab *v, b
 
 	if (tokenizer_pieces_new(&p, v->arena, v->file) < 0)
 		return -1;
+	if (tokenizer_pieces_reserve(&p, v->n, 0) < 0)
+		goto out;
 	for (size_t i = 0; i < v->n; i++)
 		if (v->pieces[i].type != SPM_GAP &&
 		    tokenizer_pieces_add(&p, v->pieces[i].text, i, 0) < 0)

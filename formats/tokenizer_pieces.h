@@ -24,10 +24,14 @@ struct tokenizer_pieces {
 	struct merge_spec *merges;
 	size_t n_merges, merges_capacity;
 	struct buffer scratch;
+	size_t next; /* in items: behind the last merge's result, which is where the next one's mostly is */
 };
 
 int tokenizer_pieces_new(struct tokenizer_pieces *p, struct arena *arena, const char *file);
 void tokenizer_pieces_free(struct tokenizer_pieces *p); /* a zeroed struct is allowed */
+
+/* Room for N pieces and N_MERGES merges, where a file tells how many it has: saves growing. */
+int tokenizer_pieces_reserve(struct tokenizer_pieces *p, size_t n, size_t n_merges);
 
 /* TEXT lies in the arena. ERR_FORMAT when the text is there already, or ID is past 2^31 - 1. */
 int tokenizer_pieces_add(struct tokenizer_pieces *p, struct bytes text, uint64_t id, double score);

@@ -107,11 +107,11 @@ static struct slot *find_slot(const struct names *n, struct bytes name, uint64_t
 	return &n->slots[i];
 }
 
-/* Moves every name into a table of twice the size. All differ, so none is compared. */
-static int grow(struct names *n)
+/* Moves every name into a table of N_SLOTS, more than now. All differ, so none is compared. */
+static int grow(struct names *n, size_t n_slots)
 {
-	size_t mask = n->n_slots * 2 - 1;
-	struct slot *slots = mem_new(n->n_slots, 2 * sizeof(*slots));
+	size_t mask = n_slots - 1;
+	struct slot *slots = mem_new(n_slots, sizeof(*slots));
 
 	if (!slots)
 		return -1;
@@ -126,8 +126,20 @@ static int grow(struct names *n)
 	}
 	free(n->slots);
 	n->slots = slots;
-	n->n_slots = mask + 1;
+	n->n_slots = n_slots;
 	return 0;
+}
+
+int names_reserve(struct names *n, size_t count)
+{
+	size_t n_slots = n->n_slots;
+
+	while (count > n_slots / 4 * 3) {
+		if (n_slots > SIZE_MAX / 2)
+			return err_set(ERR_MEMORY, "out of memory: %zu names refused", count);
+		n_slots *= 2;
+	}
+	return n_slots == n->n_slots ? 0 : grow(n, n_slots);
 }
 
 int names_add(struct names *n, struct bytes name, uint32_t value, uint32_t *old)
@@ -141,7 +153,7 @@ int names_add(struct names *n, struct bytes name, uint32_t value, uint32_t *old)
 		return 0;
 	}
 	if (n->count >= n->n_slots / 4 * 3) {
-		if (grow(n))
+		if (grow(n, n->n_slots * 2))
 			return -1;
 		s = find_slot(n, name, hash);
 	}

@@ -18,6 +18,9 @@ int names_new(struct names **out);
 void names_free(struct names *n);  /* NULL is allowed */
 void names_clear(struct names *n); /* forgets every name, keeps the memory */
 
+/* Makes room for COUNT names in all, so that adding them need not. 0, or -1 with the error set. */
+int names_reserve(struct names *n, size_t count);
+
 /*
  * Adds NAME with VALUE. 1 when added, 0 when it was there (its value goes to *OLD when OLD is
  * not NULL, and stays), -1 with the error set. NAME's bytes must outlive the table.

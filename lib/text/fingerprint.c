@@ -102,12 +102,16 @@ static int by_id(const void *a, const void *b)
 static int put_pieces(struct buffer *b, const struct model_spec *m)
 {
 	const struct piece_spec **order = mem_new(m->n_pieces, sizeof(*order));
+	bool ordered = true;
 
 	if (!order)
 		return -1;
-	for (size_t i = 0; i < m->n_pieces; i++)
+	for (size_t i = 0; i < m->n_pieces; i++) {
 		order[i] = &m->pieces[i];
-	qsort(order, m->n_pieces, sizeof(*order), by_id);
+		ordered &= i == 0 || m->pieces[i - 1].id <= m->pieces[i].id;
+	}
+	if (!ordered)
+		qsort(order, m->n_pieces, sizeof(*order), by_id);
 	buffer_put_u64(b, m->n_pieces);
 	for (size_t i = 0; i < m->n_pieces; i++) {
 		buffer_put_u64(b, order[i]->id);

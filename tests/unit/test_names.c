@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/err.h"
 #include "tests/tap.h"
 
 #define MANY 1000000
@@ -105,9 +106,32 @@ static void test_many(void)
 	free(pool);
 }
 
+static void test_reserve(void)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+	struct names *n = NULL;
+	uint32_t value, found = 0;
+
+	tap_works(names_new(&n), "a new table");
+	for (uint32_t i = 0; i < 13; i++)
+		names_add(n, (struct bytes){ letters + i, 1 }, i, NULL);
+	tap_works(names_reserve(n, 1000), "room for more than it has");
+	tap_works(names_reserve(n, 10), "room for fewer changes nothing");
+	for (uint32_t i = 13; i < 26; i++)
+		names_add(n, (struct bytes){ letters + i, 1 }, i, NULL);
+	for (uint32_t i = 0; i < 26; i++)
+		found += names_find(n, (struct bytes){ letters + i, 1 }, &value) && value == i;
+	tap_is_u64(found, 26, "names from before and after are found");
+	tap_fails(names_reserve(n, SIZE_MAX), ERR_MEMORY, "names refused",
+		  "more room than there can be");
+	tap_ok(names_find(n, (struct bytes){ letters, 1 }, NULL), "then the names are still there");
+	names_free(n);
+}
+
 int main(void)
 {
 	tap_run(test_few);
+	tap_run(test_reserve);
 	tap_run(test_many);
 	return tap_done();
 }
