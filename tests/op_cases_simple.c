@@ -39,6 +39,12 @@ static void shapes_of_two(struct op_cases *c, enum operand_fill a, enum operand_
 void cases_unary(struct op_cases *c)
 {
 	shapes_of_one(c, FILL_NORMAL, NULL);
+	if (c->op != OP_COPY)
+		return;
+	case_fixed(case_new(c, NULL), SHAPE(3, 35, 20), FILL_NORMAL); /* several tiles */
+	case_fixed(case_new(c, NULL), SHAPE(2, 530), FILL_NORMAL);
+	case_exact(case_new(c, NULL), DTYPE_I32, SHAPE(5, 7), FILL_IDS, -99, 99);
+	case_exact(case_new(c, NULL), DTYPE_BOOL, SHAPE(5, 7), FILL_BOOL, 0, 0);
 }
 
 void cases_positive(struct op_cases *c)
@@ -72,10 +78,17 @@ void cases_compare(struct op_cases *c)
 {
 	for (uint32_t kind = COMPARE_EQ; kind <= COMPARE_GE; kind++)
 		shapes_of_two(c, FILL_NORMAL, FILL_NORMAL, &(struct kind_attributes){ kind });
+	for (uint32_t kind = COMPARE_EQ; kind <= COMPARE_GE; kind++) {
+		struct op_case *x = case_new(c, &(struct kind_attributes){ kind });
+
+		case_exact(x, DTYPE_I32, SHAPE(2, 530), FILL_IDS, -2, 3);
+		case_exact(x, DTYPE_I32, SHAPE(2, 1), FILL_IDS, -2, 3);
+	}
 }
 
 void cases_where(struct op_cases *c)
 {
+	struct op_case *last;
 	const struct shape shapes[2][3] = { { SHAPE(5, 7), SHAPE(5, 7), SHAPE(5, 7) },
 					    { SHAPE(4, 1), SHAPE(17), SHAPE(4, 17) } };
 
@@ -86,6 +99,14 @@ void cases_where(struct op_cases *c)
 		case_floats(x, shapes[i][1], FILL_NORMAL);
 		case_floats(x, shapes[i][2], FILL_NORMAL);
 	}
+	last = case_new(c, NULL);
+	case_exact(last, DTYPE_BOOL, SHAPE(2, 530), FILL_BOOL, 0, 0);
+	case_exact(last, DTYPE_I32, SHAPE(530), FILL_IDS, -99, 99);
+	case_exact(last, DTYPE_I32, SHAPE(1), FILL_IDS, -99, 99);
+	last = case_new(c, NULL); /* of two types, but for f32 */
+	case_exact(last, DTYPE_BOOL, SHAPE(2, 33), FILL_BOOL, 0, 0);
+	case_fixed(last, SHAPE(2, 33), FILL_NORMAL);
+	case_exact(last, DTYPE_F32, SHAPE(1), FILL_NORMAL, 0, 0);
 }
 
 void cases_unary_grad(struct op_cases *c)
@@ -115,6 +136,12 @@ void cases_clamp(struct op_cases *c)
 	shapes_of_one(c, FILL_NORMAL, &(struct scalars_attributes){ -0.5, 0.7 });
 }
 
+static void cast(struct op_cases *c, enum dtype from, enum dtype to, enum operand_fill fill)
+{
+	case_exact(case_new(c, &(struct kind_attributes){ to }), from, SHAPE(3, 700), fill, -999,
+		   999);
+}
+
 void cases_cast(struct op_cases *c)
 {
 	const enum dtype to[] = { DTYPE_F64, DTYPE_F32, DTYPE_BF16, DTYPE_F16, DTYPE_I32 };
@@ -122,11 +149,23 @@ void cases_cast(struct op_cases *c)
 	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]); i++)
 		case_fixed(case_new(c, &(struct kind_attributes){ to[i] }), SHAPE(3, 33),
 			   FILL_NORMAL);
+	/* Halves, and past both ends. */
+	cast(c, DTYPE_F64, DTYPE_I8, FILL_APART);
+	cast(c, DTYPE_F64, DTYPE_U8, FILL_APART);
+	cast(c, DTYPE_F64, DTYPE_BOOL, FILL_APART);
+	cast(c, DTYPE_F64, DTYPE_BF16, FILL_NORMAL);
+	cast(c, DTYPE_I32, DTYPE_F32, FILL_IDS);
+	cast(c, DTYPE_BOOL, DTYPE_F16, FILL_BOOL);
 }
 
 void cases_dropout(struct op_cases *c)
 {
-	shapes_of_one(c, FILL_NORMAL, &(struct dropout_attributes){ .scope = 99, .p = 0.3 });
+	struct dropout_attributes a = { .scope = 99, .p = 0.3 };
+
+	shapes_of_one(c, FILL_NORMAL, &a);
+	one(c, SHAPE(2, 3, 33), FILL_NORMAL, &a);
+	case_fixed(case_new(c, &a), SHAPE(600), FILL_NORMAL);
+	case_fixed(case_new(c, &a), SHAPE(2, 1030), FILL_NORMAL);
 }
 
 /* --- over axes --- */

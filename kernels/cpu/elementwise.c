@@ -249,7 +249,6 @@ UNARY(relu2, relu(x) * relu(x));
 UNARY(silu, simd_silu(x));
 UNARY(gelu, simd_gelu(x));
 UNARY(gelu_tanh, simd_gelu_tanh(x));
-UNARY(copy, x);
 UNARY(cast, x);
 SCALAR(log, logf(x));
 SCALAR(sin, sinf(x));

@@ -1,0 +1,458 @@
+/*
+ * kernels/cpu/convert.c - elements of any plain type: copied as bytes, converted, compared, chosen
+ *
+ * What floats alone do to floats is in elementwise.c. Copies and choices move bytes of one size; conversions and comparisons of
+ * other types go through double, CHUNK elements at a time, as ref does.
+ */
+#include "kernels/cpu/level.h"
+
+#include <math.h>
+
+#include "kernels/attributes.h"
+#include "kernels/cpu/operand.h"
+
+#define CHUNK 512
+
+/* --- runs along the last axis --- */
+
+struct run {
+	size_t outer, first, n; /* elements FIRST to FIRST + N - 1 of run OUTER */
+};
+
+static ptrdiff_t last_step(const struct kernel_tensor *t)
+{
+	return t->n_axes ? t->stride[t->n_axes - 1] : 0;
+}
+
+static ptrdiff_t run_at(const struct kernel_tensor *t, const struct run *r)
+{
+	ptrdiff_t at = (ptrdiff_t)r->first * last_step(t);
+	size_t outer = r->outer;
+
+	for (int i = t->n_axes - 2; i >= 0; i--) {
+		at += (ptrdiff_t)(outer % t->shape[i]) * t->stride[i];
+		outer /= t->shape[i];
+	}
+	return at;
+}
+
+static uint8_t *element(const struct kernel_tensor *t, ptrdiff_t at)
+{
+	return (uint8_t *)t->data + at * (ptrdiff_t)dtype_info(t->dtype)->bytes;
+}
+
+static void each_run(const struct kernel_call *c,
+		     void (*fn)(const struct kernel_call *c, const struct run *r))
+{
+	const struct kernel_tensor *out = &c->out[0];
+	size_t length = out->n_axes ? out->shape[out->n_axes - 1] : 1;
+	size_t runs = (length + CHUNK - 1) / CHUNK, from, to;
+	size_t outer = length ? kernel_elements(out) / length : 0;
+
+	kernel_share(outer * runs, 1, c->part, c->parts, &from, &to);
+	for (size_t i = from; i < to; i++) {
+		struct run r = { .outer = i / runs, .first = i % runs * CHUNK };
+
+		r.n = length - r.first < CHUNK ? length - r.first : CHUNK;
+		fn(c, &r);
+	}
+}
+
+static bool is_plain(enum dtype t)
+{
+	size_t bytes = dtype_info(t)->bytes;
+
+	return dtype_info(t)->block == 1 && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
+}
+
+/* --- bytes --- */
+
+/* N elements, STEP elements apart, side by side. */
+#define GATHER(name, type)                                                           \
+ static void name(const uint8_t *p, ptrdiff_t step, uint8_t *out, size_t n)          \
+ {                                                                                   \
+  for (size_t i = 0; i < n; i++)                                                     \
+   memcpy(out + i * sizeof(type), p + (ptrdiff_t)i * step * (ptrdiff_t)sizeof(type), \
+	  sizeof(type));                                                             \
+ }
+GATHER(gather1, uint8_t)
+GATHER(gather2, uint16_t)
+GATHER(gather4, uint32_t)
+GATHER(gather8, uint64_t)
+
+static void gather(size_t bytes, const uint8_t *p, ptrdiff_t step, uint8_t *out, size_t n)
+{
+	switch (bytes) {
+	case 1: gather1(p, step, out, n); return;
+	case 2: gather2(p, step, out, n); return;
+	case 4: gather4(p, step, out, n); return;
+	default: gather8(p, step, out, n);
+	}
+}
+
+/* The elements of T in R where they lie, or in ROOM. */
+static const uint8_t *bytes_of(const struct kernel_tensor *t, const struct run *r, uint8_t *room)
+{
+	const uint8_t *p = element(t, run_at(t, r));
+
+	if (last_step(t) == 1)
+		return p;
+	gather(dtype_info(t->dtype)->bytes, p, last_step(t), room, r->n);
+	return room;
+}
+
+static bool gives_runs(const struct kernel_tensor *out)
+{
+	return out->n_axes == 0 || out->shape[out->n_axes - 1] == 1 || last_step(out) == 1;
+}
+
+/* --- copy --- */
+
+/*
+ * Of a transposed tensor, one line of TILE elements at a time would fetch a line of the cache for each; so TILE runs are
+ * done together.
+ */
+#define TILE 16
+
+static int other_axis(const struct kernel_tensor *x)
+{
+	for (int i = 0; i < x->n_axes - 1 && last_step(x) != 1; i++)
+		if (x->stride[i] == 1 && x->shape[i] > 1)
+			return i;
+	return -1;
+}
+
+/* Runs of axis AXIS, the last one moved to it: TILE by CHUNK elements in tiles of TILE by TILE. */
+static void copy_tile(const struct kernel_call *c, int axis, ptrdiff_t from, ptrdiff_t to,
+		      size_t rows, size_t n)
+{
+	const struct kernel_tensor *x = &c->in[0], *y = &c->out[0];
+	size_t bytes = dtype_info(x->dtype)->bytes;
+
+	for (size_t j = 0; j < n; j += TILE)
+		for (size_t i = 0; i < rows; i++)
+			gather(bytes, element(x, from + (ptrdiff_t)i + (ptrdiff_t)j * last_step(x)),
+			       last_step(x),
+			       element(y, to + (ptrdiff_t)i * y->stride[axis] + (ptrdiff_t)j),
+			       n - j < TILE ? n - j : TILE);
+}
+
+static void copy_turned(const struct kernel_call *c, int axis)
+{
+	struct kernel_tensor x = c->in[0], y = c->out[0];
+	size_t rows = x.shape[axis], n = x.shape[x.n_axes - 1], from, to;
+	size_t down = (rows + TILE - 1) / TILE, across = (n + CHUNK - 1) / CHUNK;
+
+	x.shape[axis] = y.shape[axis] = 1; /* what is left counts the planes */
+	x.shape[x.n_axes - 1] = y.shape[y.n_axes - 1] = 1;
+	kernel_share(kernel_elements(&y) * down * across, 1, c->part, c->parts, &from, &to);
+	for (size_t i = from; i < to; i++) {
+		struct run r = { .outer = i / across / down };
+		size_t row = i / across % down * TILE, column = i % across * CHUNK;
+
+		copy_tile(c, axis,
+			  run_at(&x, &r) + (ptrdiff_t)row + (ptrdiff_t)column * last_step(&x),
+			  run_at(&y, &r) + (ptrdiff_t)row * y.stride[axis] + (ptrdiff_t)column,
+			  rows - row < TILE ? rows - row : TILE,
+			  n - column < CHUNK ? n - column : CHUNK);
+	}
+}
+
+static void copy_run(const struct kernel_call *c, const struct run *r)
+{
+	const struct kernel_tensor *x = &c->in[0], *y = &c->out[0];
+	size_t bytes = dtype_info(x->dtype)->bytes;
+	uint8_t *to = element(y, run_at(y, r));
+
+	if (last_step(x) == 1)
+		memcpy(to, element(x, run_at(x, r)), r->n * bytes);
+	else
+		gather(bytes, element(x, run_at(x, r)), last_step(x), to, r->n);
+}
+
+static void run_copy(const struct kernel_call *c)
+{
+	int axis = other_axis(&c->in[0]);
+
+	if (axis >= 0)
+		copy_turned(c, axis);
+	else
+		each_run(c, copy_run);
+}
+
+static bool claims_copy(const struct kernel_call *c)
+{
+	return c->in[0].dtype == c->out[0].dtype && is_plain(c->in[0].dtype) &&
+	       gives_runs(&c->out[0]);
+}
+
+/* --- where --- */
+
+#define CHOOSE(name, type)                                                                      \
+ static void name(const uint8_t *c, const uint8_t *a, const uint8_t *b, uint8_t *out, size_t n) \
+ {                                                                                              \
+  for (size_t i = 0; i < n; i++) {                                                              \
+   type x, y;                                                                                   \
+   memcpy(&x, a + i * sizeof(x), sizeof(x));                                                    \
+   memcpy(&y, b + i * sizeof(y), sizeof(y));                                                    \
+   x = c[i] ? x : y;                                                                            \
+   memcpy(out + i * sizeof(x), &x, sizeof(x));                                                  \
+  }                                                                                             \
+ }
+CHOOSE(choose1, uint8_t)
+CHOOSE(choose2, uint16_t)
+CHOOSE(choose4, uint32_t)
+CHOOSE(choose8, uint64_t)
+
+/* Floats of several types are chosen as f32. */
+static void where_floats(const struct kernel_call *c, const struct run *r)
+{
+	uint8_t room[3][8 * CHUNK];
+	float x[2][CHUNK];
+
+	for (int i = 0; i < 2; i++)
+		operand_load(c->in[i + 1].dtype, bytes_of(&c->in[i + 1], r, room[i]), x[i], r->n);
+	choose4(bytes_of(&c->in[0], r, room[2]), (uint8_t *)x[0], (uint8_t *)x[1], (uint8_t *)x[0],
+		r->n);
+	operand_store(c->out[0].dtype, x[0], element(&c->out[0], run_at(&c->out[0], r)), r->n);
+}
+
+static bool same_dtypes(const struct kernel_call *c)
+{
+	return c->in[1].dtype == c->out[0].dtype && c->in[2].dtype == c->out[0].dtype;
+}
+
+static void where_run(const struct kernel_call *c, const struct run *r)
+{
+	uint8_t room[3][8 * CHUNK];
+	const uint8_t *which = bytes_of(&c->in[0], r, room[0]);
+	const uint8_t *a = bytes_of(&c->in[1], r, room[1]), *b = bytes_of(&c->in[2], r, room[2]);
+	uint8_t *out = element(&c->out[0], run_at(&c->out[0], r));
+
+	switch (dtype_info(c->out[0].dtype)->bytes) {
+	case 1: choose1(which, a, b, out, r->n); return;
+	case 2: choose2(which, a, b, out, r->n); return;
+	case 4: choose4(which, a, b, out, r->n); return;
+	default: choose8(which, a, b, out, r->n);
+	}
+}
+
+static void run_where(const struct kernel_call *c)
+{
+	each_run(c, same_dtypes(c) ? where_run : where_floats);
+}
+
+static bool claims_where(const struct kernel_call *c)
+{
+	bool floats = true;
+
+	for (int i = 1; i < 3; i++)
+		floats = floats && operand_is_float(c->in[i].dtype);
+	if (c->in[0].dtype != DTYPE_BOOL || !gives_runs(&c->out[0]))
+		return false;
+	return same_dtypes(c) ? is_plain(c->out[0].dtype)
+			      : floats && operand_is_float(c->out[0].dtype);
+}
+
+/* --- as doubles --- */
+
+#define WIDEN(id, type)                      \
+ case DTYPE_##id:                            \
+  for (size_t i = 0; i < n; i++) {           \
+   type v;                                   \
+   memcpy(&v, p + i * sizeof(v), sizeof(v)); \
+   out[i] = (double)v;                       \
+  }                                          \
+  return
+
+/* N elements, at most CHUNK, at P. */
+static void widen(enum dtype t, const uint8_t *p, double *out, size_t n)
+{
+	float narrow[CHUNK];
+
+	switch (t) {
+		WIDEN(F64, double);
+		WIDEN(F32, float);
+		WIDEN(I64, int64_t);
+		WIDEN(I32, int32_t);
+		WIDEN(I16, int16_t);
+		WIDEN(I8, int8_t);
+		WIDEN(U64, uint64_t);
+		WIDEN(U32, uint32_t);
+		WIDEN(U16, uint16_t);
+		WIDEN(U8, uint8_t);
+	case DTYPE_BOOL:
+		for (size_t i = 0; i < n; i++)
+			out[i] = p[i] != 0;
+		return;
+	default:
+		operand_load(t, p, narrow, n);
+		for (size_t i = 0; i < n; i++)
+			out[i] = narrow[i];
+	}
+}
+
+/* LOW to END - 1, whose types double holds; past them the ends, NaN is 0. */
+#define NARROW(id, type, low, end, most)                                             \
+ case DTYPE_##id:                                                                    \
+  for (size_t i = 0; i < n; i++) {                                                   \
+   double r = rint(x[i]);                                                            \
+   type v = r < (low) ? (type)(low) : r < (end) ? (type)r : r >= (end) ? (most) : 0; \
+   memcpy(p + i * sizeof(v), &v, sizeof(v));                                         \
+  }                                                                                  \
+  return
+
+/* Rounded to odd, so that rounding again, to 16 bits, rounds as once (Boldo and Melquiond 2008). */
+static float to_odd(double x)
+{
+	float f = (float)x;
+
+	if (!isfinite(x) || (double)f == x)
+		return f;
+	if (fabs((double)f) > fabs(x))
+		f = nextafterf(f, 0);
+	return f32_of_bits(f32_bits(f) | 1);
+}
+
+static void narrow(enum dtype t, const double *x, uint8_t *p, size_t n)
+{
+	float odd[CHUNK];
+
+	switch (t) {
+		NARROW(I64, int64_t, -0x1p63, 0x1p63, INT64_MAX);
+		NARROW(I32, int32_t, -0x1p31, 0x1p31, INT32_MAX);
+		NARROW(I16, int16_t, -0x1p15, 0x1p15, INT16_MAX);
+		NARROW(I8, int8_t, -0x1p7, 0x1p7, INT8_MAX);
+		NARROW(U64, uint64_t, 0, 0x1p64, UINT64_MAX);
+		NARROW(U32, uint32_t, 0, 0x1p32, UINT32_MAX);
+		NARROW(U16, uint16_t, 0, 0x1p16, UINT16_MAX);
+		NARROW(U8, uint8_t, 0, 0x1p8, UINT8_MAX);
+	case DTYPE_F64: memcpy(p, x, n * sizeof(*x)); return;
+	case DTYPE_BOOL:
+		for (size_t i = 0; i < n; i++)
+			p[i] = x[i] != 0;
+		return;
+	case DTYPE_F32:
+		for (size_t i = 0; i < n; i++) {
+			float f = (float)x[i];
+
+			memcpy(p + 4 * i, &f, sizeof(f));
+		}
+		return;
+	default:
+		for (size_t i = 0; i < n; i++)
+			odd[i] = to_odd(x[i]);
+		operand_store(t, odd, p, n);
+	}
+}
+
+static bool converts(enum dtype t)
+{
+	switch (t) {
+	case DTYPE_F64:
+	case DTYPE_I64:
+	case DTYPE_I32:
+	case DTYPE_I16:
+	case DTYPE_I8:
+	case DTYPE_U64:
+	case DTYPE_U32:
+	case DTYPE_U16:
+	case DTYPE_U8:
+	case DTYPE_BOOL: return true;
+	default: return operand_is_float(t);
+	}
+}
+
+/* --- cast --- */
+
+static void cast_run(const struct kernel_call *c, const struct run *r)
+{
+	const struct kernel_tensor *x = &c->in[0], *y = &c->out[0];
+	uint8_t room[8 * CHUNK];
+	double wide[CHUNK];
+
+	widen(x->dtype, bytes_of(x, r, room), wide, r->n);
+	narrow(y->dtype, wide, element(y, run_at(y, r)), r->n);
+}
+
+static void run_cast(const struct kernel_call *c)
+{
+	each_run(c, cast_run);
+}
+
+static bool claims_cast(const struct kernel_call *c)
+{
+	return converts(c->in[0].dtype) && converts(c->out[0].dtype) && gives_runs(&c->out[0]);
+}
+
+/* --- compare --- */
+
+#define COMPARE(name, type)                                                            \
+ static void name(const type *a, const type *b, uint32_t kind, uint8_t *out, size_t n) \
+ {                                                                                     \
+  switch (kind) {                                                                      \
+  case COMPARE_EQ: EACH(a[i] == b[i]);                                                 \
+  case COMPARE_NE: EACH(a[i] != b[i]);                                                 \
+  case COMPARE_LT: EACH(a[i] < b[i]);                                                  \
+  case COMPARE_LE: EACH(a[i] <= b[i]);                                                 \
+  case COMPARE_GT: EACH(a[i] > b[i]);                                                  \
+  default: EACH(a[i] >= b[i]);                                                         \
+  }                                                                                    \
+ }
+#define EACH(expression)          \
+ for (size_t i = 0; i < n; i++)   \
+  out[i] = (uint8_t)(expression); \
+ return
+COMPARE(compare_floats, float)
+COMPARE(compare_doubles, double)
+#undef EACH
+
+static void compare_run(const struct kernel_call *c, const struct run *r)
+{
+	const struct kind_attributes *kind = c->attributes;
+	uint8_t room[2][8 * CHUNK], *out = element(&c->out[0], run_at(&c->out[0], r));
+	const uint8_t *p[2];
+
+	for (int i = 0; i < 2; i++)
+		p[i] = bytes_of(&c->in[i], r, room[i]);
+	if (operand_is_float(c->in[0].dtype) && operand_is_float(c->in[1].dtype)) {
+		float x[2][CHUNK];
+
+		for (int i = 0; i < 2; i++)
+			operand_load(c->in[i].dtype, p[i], x[i], r->n);
+		compare_floats(x[0], x[1], kind->kind, out, r->n);
+	} else {
+		double x[2][CHUNK];
+
+		for (int i = 0; i < 2; i++)
+			widen(c->in[i].dtype, p[i], x[i], r->n);
+		compare_doubles(x[0], x[1], kind->kind, out, r->n);
+	}
+}
+
+static void run_compare(const struct kernel_call *c)
+{
+	each_run(c, compare_run);
+}
+
+static bool claims_compare(const struct kernel_call *c)
+{
+	return converts(c->in[0].dtype) && converts(c->in[1].dtype) &&
+	       c->out[0].dtype == DTYPE_BOOL && gives_runs(&c->out[0]);
+}
+
+/* --- the kernels --- */
+
+#define KERNEL(name, kind, claim)                  \
+ const struct kernel LEVEL_NAME(name##_##kind);    \
+ const struct kernel LEVEL_NAME(name##_##kind) = { \
+	 .op = #name,                              \
+	 .variant = #kind,                         \
+	 .claims = claim,                          \
+	 .run = run_##name,                        \
+ }
+
+KERNEL(copy, bytes, claims_copy);
+KERNEL(where, bytes, claims_where);
+KERNEL(cast, doubles, claims_cast);
+KERNEL(compare, bools, claims_compare);

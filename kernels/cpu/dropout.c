@@ -1,0 +1,153 @@
+/*
+ * kernels/cpu/dropout.c - x / (1 - p), or 0 with the chance p
+ *
+ * The words are those of random_block, of many blocks at a time: of one row, or, where a row has one element, of many rows.
+ */
+#include "kernels/cpu/level.h"
+
+#include "kernels/attributes.h"
+#include "kernels/cpu/operand.h"
+#include "kernels/random.h"
+
+#define CHUNK  512
+#define BLOCKS 16 /* at a time: whole vectors at every level */
+
+/* Blocks FIRST on, of row ROW; or block 0 of rows FIRST on. */
+struct draws {
+	const uint32_t *key;
+	uint64_t first, row;
+	bool down;
+};
+
+/* Ten rounds of Philox 4x32 (kernels/philox.h) on BLOCKS counters. */
+static void draw(const struct draws *d, uint64_t first, uint32_t word[4][BLOCKS])
+{
+	uint32_t k0 = d->key[0], k1 = d->key[1];
+
+	for (size_t i = 0; i < BLOCKS; i++) {
+		uint64_t block = d->down ? 0 : first + i, row = d->down ? first + i : d->row;
+
+		word[0][i] = (uint32_t)block;
+		word[1][i] = (uint32_t)(block >> 32);
+		word[2][i] = (uint32_t)row;
+		word[3][i] = (uint32_t)(row >> 32);
+	}
+	for (int round = 0; round < 10; round++) {
+		for (size_t i = 0; i < BLOCKS; i++) {
+			uint64_t p0 = (uint64_t)PHILOX_M0 * word[0][i];
+			uint64_t p1 = (uint64_t)PHILOX_M1 * word[2][i];
+
+			word[0][i] = (uint32_t)(p1 >> 32) ^ word[1][i] ^ k0;
+			word[1][i] = (uint32_t)p1;
+			word[2][i] = (uint32_t)(p0 >> 32) ^ word[3][i] ^ k1;
+			word[3][i] = (uint32_t)p0;
+		}
+		k0 += PHILOX_W0;
+		k1 += PHILOX_W1;
+	}
+}
+
+/* The words of N elements, whole blocks of each row from FIRST on; OUT has room for BLOCKS blocks more. */
+static void draw_many(const struct draws *d, size_t n, uint32_t *out)
+{
+	size_t each = d->down ? 1 : 4;
+
+	for (size_t i = 0; i < n; i += BLOCKS * each) {
+		uint32_t word[4][BLOCKS];
+
+		draw(d, d->first + i / each, word);
+		for (size_t j = 0; j < BLOCKS; j++)
+			for (size_t k = 0; k < each; k++)
+				out[i + j * each + k] = word[k][j];
+	}
+}
+
+static ptrdiff_t last_step(const struct kernel_tensor *t)
+{
+	return t->n_axes ? t->stride[t->n_axes - 1] : 0;
+}
+
+static ptrdiff_t run_at(const struct kernel_tensor *t, size_t outer)
+{
+	ptrdiff_t at = 0;
+
+	for (int i = t->n_axes - 2; i >= 0; i--) {
+		at += (ptrdiff_t)(outer % t->shape[i]) * t->stride[i];
+		outer /= t->shape[i];
+	}
+	return at;
+}
+
+static void drop(const struct kernel_call *c, const uint32_t *word, float *x, size_t n)
+{
+	const struct dropout_attributes *a = c->attributes;
+	float p = (float)a->p, scale = (float)(1 / (1 - a->p));
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = random_uniform_of(word[i]) < p ? 0.0f : x[i] * scale;
+}
+
+/* Elements FIRST to FIRST + N - 1 of run OUTER of LENGTH. */
+static void drop_run(const struct kernel_call *c, size_t outer, size_t first, size_t n,
+		     size_t length)
+{
+	const struct kernel_tensor *in = &c->in[0], *out = &c->out[0];
+	ptrdiff_t from = run_at(in, outer) + (ptrdiff_t)first * last_step(in);
+	ptrdiff_t to = run_at(out, outer) + (ptrdiff_t)first;
+	struct draws d = { .key = c->key, .down = out->n_axes < 2 };
+	uint32_t word[CHUNK + 4 + 4 * BLOCKS];
+	float x[CHUNK];
+	size_t skip = 0;
+
+	if (d.down) {
+		d.first = c->row + first;
+	} else {
+		size_t runs = kernel_elements(out) / length / out->shape[0];
+		size_t element = outer % runs * length + first;
+
+		d.row = c->row + outer / runs;
+		d.first = element / 4;
+		skip = element % 4;
+	}
+	draw_many(&d, skip + n, word);
+	if (last_step(in) == 1)
+		operand_load(in->dtype, operand_at(in, from), x, n);
+	else
+		for (size_t i = 0; i < n; i++)
+			operand_load(in->dtype, operand_at(in, from + (ptrdiff_t)i * last_step(in)),
+				     x + i, 1);
+	drop(c, word + skip, x, n);
+	operand_store(out->dtype, x, (uint8_t *)out->data + operand_bytes(out->dtype, to), n);
+}
+
+static void run(const struct kernel_call *c)
+{
+	const struct kernel_tensor *out = &c->out[0];
+	size_t length = out->n_axes ? out->shape[out->n_axes - 1] : 1;
+	size_t runs = (length + CHUNK - 1) / CHUNK, from, to;
+	size_t outer = length ? kernel_elements(out) / length : 0;
+
+	kernel_share(outer * runs, 1, c->part, c->parts, &from, &to);
+	for (size_t i = from; i < to; i++) {
+		size_t first = i % runs * CHUNK;
+
+		drop_run(c, i / runs, first, length - first < CHUNK ? length - first : CHUNK,
+			 length);
+	}
+}
+
+static bool claims(const struct kernel_call *c)
+{
+	const struct kernel_tensor *out = &c->out[0];
+
+	return operand_is_float(c->in[0].dtype) && operand_is_float(out->dtype) &&
+	       (out->n_axes == 0 || out->shape[out->n_axes - 1] == 1 || last_step(out) == 1);
+}
+
+const struct kernel LEVEL_NAME(dropout_blocks);
+const struct kernel LEVEL_NAME(dropout_blocks) = {
+	.op = "dropout",
+	.variant = "blocks",
+	.claims = claims,
+	.run = run,
+};
