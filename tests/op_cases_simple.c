@@ -286,6 +286,15 @@ void cases_concat(struct op_cases *c)
 	case_floats(x, SHAPE(2, 33), FILL_NORMAL);
 	case_floats(x, SHAPE(0, 33), FILL_NORMAL);
 	case_floats(x, SHAPE(3, 33), FILL_NORMAL);
+	x = case_new(c, &(struct axis_attributes){ .axis = 1 }); /* several stretches */
+	case_fixed(x, SHAPE(2, 8200), FILL_NORMAL);
+	case_fixed(x, SHAPE(2, 3), FILL_NORMAL);
+	x = case_new(c, &(struct axis_attributes){ .axis = 1 });
+	case_floats(x, SHAPE(5, 1), FILL_NORMAL);
+	case_floats(x, SHAPE(5, 2), FILL_NORMAL);
+	x = case_new(c, &(struct axis_attributes){ .axis = 0 });
+	case_exact(x, DTYPE_I32, SHAPE(7), FILL_IDS, -99, 99);
+	case_exact(x, DTYPE_I32, SHAPE(4), FILL_IDS, -99, 99);
 }
 
 void cases_pad(struct op_cases *c)
@@ -293,6 +302,10 @@ void cases_pad(struct op_cases *c)
 	one(c, SHAPE(3, 5), FILL_NORMAL,
 	    &(struct pad_attributes){ .value = 0.5, .before = { 1, 2 }, .after = { 0, 3 } });
 	one(c, SHAPE(2, 3, 4), FILL_NORMAL, &(struct pad_attributes){ .before = { 0, 1, 0 } });
+	one(c, SHAPE(2, 3), FILL_NORMAL,
+	    &(struct pad_attributes){ .before = { 1 }, .after = { 2, 1 } });
+	case_exact(case_new(c, &(struct pad_attributes){ .value = -1, .after = { 2 } }), DTYPE_I32,
+		   SHAPE(7), FILL_IDS, -99, 99);
 }
 
 void cases_fill(struct op_cases *c)
@@ -303,5 +316,10 @@ void cases_fill(struct op_cases *c)
 		uint64_t dtype;
 	} fill = { 1.5, 0.25, SHAPE(3, 11), DTYPE_F32 };
 
+	case_new(c, &fill);
+	fill.a = -7;
+	fill.b = 3;
+	fill.shape = SHAPE(3, 500); /* several chunks */
+	fill.dtype = DTYPE_I32;
 	case_new(c, &fill);
 }

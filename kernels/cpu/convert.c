@@ -6,12 +6,10 @@
  */
 #include "kernels/cpu/level.h"
 
-#include <math.h>
-
 #include "kernels/attributes.h"
-#include "kernels/cpu/operand.h"
+#include "kernels/cpu/plain.h"
 
-#define CHUNK 512
+#define CHUNK PLAIN_CHUNK
 
 /* --- runs along the last axis --- */
 
@@ -36,11 +34,6 @@ static ptrdiff_t run_at(const struct kernel_tensor *t, const struct run *r)
 	return at;
 }
 
-static uint8_t *element(const struct kernel_tensor *t, ptrdiff_t at)
-{
-	return (uint8_t *)t->data + at * (ptrdiff_t)dtype_info(t->dtype)->bytes;
-}
-
 static void each_run(const struct kernel_call *c,
 		     void (*fn)(const struct kernel_call *c, const struct run *r))
 {
@@ -58,46 +51,16 @@ static void each_run(const struct kernel_call *c,
 	}
 }
 
-static bool is_plain(enum dtype t)
-{
-	size_t bytes = dtype_info(t)->bytes;
-
-	return dtype_info(t)->block == 1 && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
-}
-
 /* --- bytes --- */
-
-/* N elements, STEP elements apart, side by side. */
-#define GATHER(name, type)                                                           \
- static void name(const uint8_t *p, ptrdiff_t step, uint8_t *out, size_t n)          \
- {                                                                                   \
-  for (size_t i = 0; i < n; i++)                                                     \
-   memcpy(out + i * sizeof(type), p + (ptrdiff_t)i * step * (ptrdiff_t)sizeof(type), \
-	  sizeof(type));                                                             \
- }
-GATHER(gather1, uint8_t)
-GATHER(gather2, uint16_t)
-GATHER(gather4, uint32_t)
-GATHER(gather8, uint64_t)
-
-static void gather(size_t bytes, const uint8_t *p, ptrdiff_t step, uint8_t *out, size_t n)
-{
-	switch (bytes) {
-	case 1: gather1(p, step, out, n); return;
-	case 2: gather2(p, step, out, n); return;
-	case 4: gather4(p, step, out, n); return;
-	default: gather8(p, step, out, n);
-	}
-}
 
 /* The elements of T in R where they lie, or in ROOM. */
 static const uint8_t *bytes_of(const struct kernel_tensor *t, const struct run *r, uint8_t *room)
 {
-	const uint8_t *p = element(t, run_at(t, r));
+	const uint8_t *p = plain_at(t, run_at(t, r));
 
 	if (last_step(t) == 1)
 		return p;
-	gather(dtype_info(t->dtype)->bytes, p, last_step(t), room, r->n);
+	plain_gather(dtype_info(t->dtype)->bytes, p, last_step(t), room, r->n);
 	return room;
 }
 
@@ -131,10 +94,12 @@ static void copy_tile(const struct kernel_call *c, int axis, ptrdiff_t from, ptr
 
 	for (size_t j = 0; j < n; j += TILE)
 		for (size_t i = 0; i < rows; i++)
-			gather(bytes, element(x, from + (ptrdiff_t)i + (ptrdiff_t)j * last_step(x)),
-			       last_step(x),
-			       element(y, to + (ptrdiff_t)i * y->stride[axis] + (ptrdiff_t)j),
-			       n - j < TILE ? n - j : TILE);
+			plain_gather(
+				bytes,
+				plain_at(x, from + (ptrdiff_t)i + (ptrdiff_t)j * last_step(x)),
+				last_step(x),
+				plain_at(y, to + (ptrdiff_t)i * y->stride[axis] + (ptrdiff_t)j),
+				n - j < TILE ? n - j : TILE);
 }
 
 static void copy_turned(const struct kernel_call *c, int axis)
@@ -162,12 +127,12 @@ static void copy_run(const struct kernel_call *c, const struct run *r)
 {
 	const struct kernel_tensor *x = &c->in[0], *y = &c->out[0];
 	size_t bytes = dtype_info(x->dtype)->bytes;
-	uint8_t *to = element(y, run_at(y, r));
+	uint8_t *to = plain_at(y, run_at(y, r));
 
 	if (last_step(x) == 1)
-		memcpy(to, element(x, run_at(x, r)), r->n * bytes);
+		memcpy(to, plain_at(x, run_at(x, r)), r->n * bytes);
 	else
-		gather(bytes, element(x, run_at(x, r)), last_step(x), to, r->n);
+		plain_gather(bytes, plain_at(x, run_at(x, r)), last_step(x), to, r->n);
 }
 
 static void run_copy(const struct kernel_call *c)
@@ -182,7 +147,7 @@ static void run_copy(const struct kernel_call *c)
 
 static bool claims_copy(const struct kernel_call *c)
 {
-	return c->in[0].dtype == c->out[0].dtype && is_plain(c->in[0].dtype) &&
+	return c->in[0].dtype == c->out[0].dtype && plain_serves(c->in[0].dtype) &&
 	       gives_runs(&c->out[0]);
 }
 
@@ -214,7 +179,7 @@ static void where_floats(const struct kernel_call *c, const struct run *r)
 		operand_load(c->in[i + 1].dtype, bytes_of(&c->in[i + 1], r, room[i]), x[i], r->n);
 	choose4(bytes_of(&c->in[0], r, room[2]), (uint8_t *)x[0], (uint8_t *)x[1], (uint8_t *)x[0],
 		r->n);
-	operand_store(c->out[0].dtype, x[0], element(&c->out[0], run_at(&c->out[0], r)), r->n);
+	operand_store(c->out[0].dtype, x[0], plain_at(&c->out[0], run_at(&c->out[0], r)), r->n);
 }
 
 static bool same_dtypes(const struct kernel_call *c)
@@ -227,7 +192,7 @@ static void where_run(const struct kernel_call *c, const struct run *r)
 	uint8_t room[3][8 * CHUNK];
 	const uint8_t *which = bytes_of(&c->in[0], r, room[0]);
 	const uint8_t *a = bytes_of(&c->in[1], r, room[1]), *b = bytes_of(&c->in[2], r, room[2]);
-	uint8_t *out = element(&c->out[0], run_at(&c->out[0], r));
+	uint8_t *out = plain_at(&c->out[0], run_at(&c->out[0], r));
 
 	switch (dtype_info(c->out[0].dtype)->bytes) {
 	case 1: choose1(which, a, b, out, r->n); return;
@@ -250,117 +215,8 @@ static bool claims_where(const struct kernel_call *c)
 		floats = floats && operand_is_float(c->in[i].dtype);
 	if (c->in[0].dtype != DTYPE_BOOL || !gives_runs(&c->out[0]))
 		return false;
-	return same_dtypes(c) ? is_plain(c->out[0].dtype)
+	return same_dtypes(c) ? plain_serves(c->out[0].dtype)
 			      : floats && operand_is_float(c->out[0].dtype);
-}
-
-/* --- as doubles --- */
-
-#define WIDEN(id, type)                      \
- case DTYPE_##id:                            \
-  for (size_t i = 0; i < n; i++) {           \
-   type v;                                   \
-   memcpy(&v, p + i * sizeof(v), sizeof(v)); \
-   out[i] = (double)v;                       \
-  }                                          \
-  return
-
-/* N elements, at most CHUNK, at P. */
-static void widen(enum dtype t, const uint8_t *p, double *out, size_t n)
-{
-	float narrow[CHUNK];
-
-	switch (t) {
-		WIDEN(F64, double);
-		WIDEN(F32, float);
-		WIDEN(I64, int64_t);
-		WIDEN(I32, int32_t);
-		WIDEN(I16, int16_t);
-		WIDEN(I8, int8_t);
-		WIDEN(U64, uint64_t);
-		WIDEN(U32, uint32_t);
-		WIDEN(U16, uint16_t);
-		WIDEN(U8, uint8_t);
-	case DTYPE_BOOL:
-		for (size_t i = 0; i < n; i++)
-			out[i] = p[i] != 0;
-		return;
-	default:
-		operand_load(t, p, narrow, n);
-		for (size_t i = 0; i < n; i++)
-			out[i] = narrow[i];
-	}
-}
-
-/* LOW to END - 1, whose types double holds; past them the ends, NaN is 0. */
-#define NARROW(id, type, low, end, most)                                             \
- case DTYPE_##id:                                                                    \
-  for (size_t i = 0; i < n; i++) {                                                   \
-   double r = rint(x[i]);                                                            \
-   type v = r < (low) ? (type)(low) : r < (end) ? (type)r : r >= (end) ? (most) : 0; \
-   memcpy(p + i * sizeof(v), &v, sizeof(v));                                         \
-  }                                                                                  \
-  return
-
-/* Rounded to odd, so that rounding again, to 16 bits, rounds as once (Boldo and Melquiond 2008). */
-static float to_odd(double x)
-{
-	float f = (float)x;
-
-	if (!isfinite(x) || (double)f == x)
-		return f;
-	if (fabs((double)f) > fabs(x))
-		f = nextafterf(f, 0);
-	return f32_of_bits(f32_bits(f) | 1);
-}
-
-static void narrow(enum dtype t, const double *x, uint8_t *p, size_t n)
-{
-	float odd[CHUNK];
-
-	switch (t) {
-		NARROW(I64, int64_t, -0x1p63, 0x1p63, INT64_MAX);
-		NARROW(I32, int32_t, -0x1p31, 0x1p31, INT32_MAX);
-		NARROW(I16, int16_t, -0x1p15, 0x1p15, INT16_MAX);
-		NARROW(I8, int8_t, -0x1p7, 0x1p7, INT8_MAX);
-		NARROW(U64, uint64_t, 0, 0x1p64, UINT64_MAX);
-		NARROW(U32, uint32_t, 0, 0x1p32, UINT32_MAX);
-		NARROW(U16, uint16_t, 0, 0x1p16, UINT16_MAX);
-		NARROW(U8, uint8_t, 0, 0x1p8, UINT8_MAX);
-	case DTYPE_F64: memcpy(p, x, n * sizeof(*x)); return;
-	case DTYPE_BOOL:
-		for (size_t i = 0; i < n; i++)
-			p[i] = x[i] != 0;
-		return;
-	case DTYPE_F32:
-		for (size_t i = 0; i < n; i++) {
-			float f = (float)x[i];
-
-			memcpy(p + 4 * i, &f, sizeof(f));
-		}
-		return;
-	default:
-		for (size_t i = 0; i < n; i++)
-			odd[i] = to_odd(x[i]);
-		operand_store(t, odd, p, n);
-	}
-}
-
-static bool converts(enum dtype t)
-{
-	switch (t) {
-	case DTYPE_F64:
-	case DTYPE_I64:
-	case DTYPE_I32:
-	case DTYPE_I16:
-	case DTYPE_I8:
-	case DTYPE_U64:
-	case DTYPE_U32:
-	case DTYPE_U16:
-	case DTYPE_U8:
-	case DTYPE_BOOL: return true;
-	default: return operand_is_float(t);
-	}
 }
 
 /* --- cast --- */
@@ -371,8 +227,8 @@ static void cast_run(const struct kernel_call *c, const struct run *r)
 	uint8_t room[8 * CHUNK];
 	double wide[CHUNK];
 
-	widen(x->dtype, bytes_of(x, r, room), wide, r->n);
-	narrow(y->dtype, wide, element(y, run_at(y, r)), r->n);
+	plain_to_doubles(x->dtype, bytes_of(x, r, room), wide, r->n);
+	plain_from_doubles(y->dtype, wide, plain_at(y, run_at(y, r)), r->n);
 }
 
 static void run_cast(const struct kernel_call *c)
@@ -382,7 +238,8 @@ static void run_cast(const struct kernel_call *c)
 
 static bool claims_cast(const struct kernel_call *c)
 {
-	return converts(c->in[0].dtype) && converts(c->out[0].dtype) && gives_runs(&c->out[0]);
+	return plain_converts(c->in[0].dtype) && plain_converts(c->out[0].dtype) &&
+	       gives_runs(&c->out[0]);
 }
 
 /* --- compare --- */
@@ -410,7 +267,7 @@ COMPARE(compare_doubles, double)
 static void compare_run(const struct kernel_call *c, const struct run *r)
 {
 	const struct kind_attributes *kind = c->attributes;
-	uint8_t room[2][8 * CHUNK], *out = element(&c->out[0], run_at(&c->out[0], r));
+	uint8_t room[2][8 * CHUNK], *out = plain_at(&c->out[0], run_at(&c->out[0], r));
 	const uint8_t *p[2];
 
 	for (int i = 0; i < 2; i++)
@@ -425,7 +282,7 @@ static void compare_run(const struct kernel_call *c, const struct run *r)
 		double x[2][CHUNK];
 
 		for (int i = 0; i < 2; i++)
-			widen(c->in[i].dtype, p[i], x[i], r->n);
+			plain_to_doubles(c->in[i].dtype, p[i], x[i], r->n);
 		compare_doubles(x[0], x[1], kind->kind, out, r->n);
 	}
 }
@@ -437,7 +294,7 @@ static void run_compare(const struct kernel_call *c)
 
 static bool claims_compare(const struct kernel_call *c)
 {
-	return converts(c->in[0].dtype) && converts(c->in[1].dtype) &&
+	return plain_converts(c->in[0].dtype) && plain_converts(c->in[1].dtype) &&
 	       c->out[0].dtype == DTYPE_BOOL && gives_runs(&c->out[0]);
 }
 
