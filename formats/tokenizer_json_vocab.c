@@ -2,6 +2,10 @@
 
 #include "formats/tokenizer_json_vocab.h"
 
+#include <math.h>
+
+#include "formats/tokenizer_json_score.h"
+
 /* Runs READ over RAW with a reader of its own. */
 static int with_reader(struct tokenizer_pieces *p, struct bytes raw, const char *name, size_t skip,
 		       int (*read)(struct tokenizer_pieces *p, struct json *j, size_t skip))
@@ -43,14 +47,17 @@ int tokenizer_vocab_object(struct tokenizer_pieces *p, struct bytes raw, const c
 
 static int read_scored(struct tokenizer_pieces *p, struct json *j)
 {
-	struct bytes text;
+	struct bytes text, number;
 	double score;
 
 	if (json_array(j) < 0 || json_item(j) < 0 || json_string(j, &text) < 0)
 		return -1;
 	text = tokenizer_copy(p->arena, text);
-	if (!text.data || json_item(j) < 0 || json_f64(j, &score) < 0)
+	if (!text.data || json_item(j) < 0 || json_number(j, &number) < 0)
 		return -1;
+	score = tokenizer_json_score(number);
+	if (!isfinite(score))
+		return json_fail(j, "a score past the range of a double");
 	if (json_item(j) != 0)
 		return json_fail(j, "more than a piece and its score");
 	return tokenizer_pieces_add(p, text, p->n, score);
