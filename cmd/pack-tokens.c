@@ -9,8 +9,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/number.h"
 #include "lib/data/mix.h"
-#include "lib/data/token_shuffle.h"
-#include "lib/data/token_split.h"
+#include "lib/data/token_router.h"
 #include "lib/data/windows.h"
 
 #define PARTS_MAX 9
@@ -78,20 +77,10 @@ struct part {
 
 static struct part parts[PARTS_MAX]; /* the last one takes what is left */
 static uint32_t n_parts;
-static double shares[PARTS_MAX];
 static struct outdir *folder;
 static char *near; /* where things may be put aside */
 
-/* The document that is being read. */
-static struct {
-	uint32_t ids[SPLIT_IDS_MAX]; /* until its part is known */
-	size_t n;
-	struct token_run *runs;
-	size_t n_runs, runs_capacity;
-	struct part *part; /* NULL until it is known */
-	uint32_t last;	   /* its last id so far, or TOKEN_NONE */
-} document;
-
+static struct token_router *router;
 static struct token_header header; /* of the first input */
 static const char *header_name;
 static uint32_t separator;
@@ -109,7 +98,6 @@ static void add_part(const char *name, double share)
 	for (uint32_t i = 0; i < n_parts; i++)
 		if (strcmp(parts[i].name, name) == 0)
 			cmd_die("--split: two parts are called %s", name);
-	shares[n_parts] = share;
 	parts[n_parts++] = (struct part){ .name = name, .share = share };
 }
 
@@ -205,6 +193,8 @@ static void open_output(void)
 		.near = near,
 	};
 
+	struct token_part routes[PARTS_MAX];
+
 	if (is_folder(output))
 		cmd_check(outdir_new(&folder, output));
 	for (uint32_t i = 0; i < n_parts; i++) {
@@ -212,7 +202,9 @@ static void open_output(void)
 		cmd_check(token_sink_new(&parts[i].sink, parts[i].file, &o));
 		if (shuffle)
 			cmd_check(token_shuffle_new(&parts[i].shuffle, header.vocab, near));
+		routes[i] = (struct token_part){ parts[i].share, parts[i].sink, parts[i].shuffle };
 	}
+	cmd_check(token_router_new(&router, routes, n_parts, split_key));
 }
 
 /* --- whose tokens these are ---------------------------------------------------------------- */
@@ -288,102 +280,19 @@ static void meet(const struct token_source *s)
 
 /* --- documents ------------------------------------------------------------------------------ */
 
-static void put_ids(struct part *p, const uint32_t *ids, size_t n)
-{
-	cmd_check(p->shuffle ? token_shuffle_add(p->shuffle, ids, n)
-			     : token_sink_add(p->sink, ids, n));
-}
-
-static void put_run(struct part *p, const struct token_run *run)
-{
-	cmd_check(p->shuffle ? token_shuffle_add_run(p->shuffle, run)
-			     : token_sink_add_run(p->sink, run));
-}
-
-/* Which part the document goes to; what was kept of it goes there. */
-static void decide(void)
-{
-	struct part *p;
-
-	p = &parts[token_split_part(document.ids, document.n, split_key, shares, n_parts)];
-	put_ids(p, document.ids, document.n);
-	for (size_t i = 0; i < document.n_runs; i++)
-		put_run(p, &document.runs[i]);
-	document.part = p;
-}
-
-static void add_ids(const uint32_t *ids, size_t n)
-{
-	if (n == 0)
-		return;
-	document.last = ids[n - 1];
-	if (!document.part && n > SPLIT_IDS_MAX - document.n) {
-		size_t room = SPLIT_IDS_MAX - document.n;
-
-		memcpy(document.ids + document.n, ids, room * sizeof(*ids));
-		document.n += room;
-		ids += room;
-		n -= room;
-		decide();
-	}
-	if (document.part) {
-		put_ids(document.part, ids, n);
-		return;
-	}
-	memcpy(document.ids + document.n, ids, n * sizeof(*ids));
-	document.n += n;
-}
-
-static void add_run(const struct token_run *run)
-{
-	if (document.part) {
-		put_run(document.part, run);
-		return;
-	}
-	cmd_check(mem_grow(&document.runs, &document.runs_capacity, document.n_runs + 1,
-			   sizeof(*run)));
-	document.runs[document.n_runs++] = *run;
-}
-
-/* A document of no tokens, or one that ends so by itself, gets no separator. Those of llm.c begin with it. */
-static uint32_t separator_now(void)
-{
-	bool ends = document.last == TOKEN_NONE || document.last == separator;
-
-	return ends || from == TOKENS_LLMC ? TOKEN_NONE : separator;
-}
-
-static void end_document(void)
-{
-	uint32_t end = separator_now();
-	struct part *p;
-
-	if (!document.part)
-		decide();
-	p = document.part;
-	if (p->shuffle) {
-		cmd_check(token_shuffle_end_document(p->shuffle, end));
-	} else {
-		if (end != TOKEN_NONE)
-			cmd_check(token_sink_add_separator(p->sink, end));
-		cmd_check(token_sink_end_document(p->sink));
-	}
-	document.part = NULL;
-	document.n = document.n_runs = 0;
-	document.last = TOKEN_NONE;
-}
-
 static void read_source(struct token_source *s, struct progress *progress)
 {
+	/* Documents of llm.c begin with their separator. */
+	uint32_t end = from == TOKENS_LLMC ? TOKEN_NONE : separator;
 	struct token_event e;
 
 	while (cmd_check(token_source_next(s, &e)) > 0) {
 		if (e.kind == TOKEN_EVENT_IDS)
-			add_ids(e.ids, e.n);
+			cmd_check(token_router_add(router, e.ids, e.n));
 		else if (e.kind == TOKEN_EVENT_RUN)
-			add_run(&e.run);
+			cmd_check(token_router_add_run(router, &e.run));
 		else
-			end_document();
+			cmd_check(token_router_end_document(router, end));
 		if (e.kind == TOKEN_EVENT_IDS)
 			progress_add(progress, e.n);
 	}
@@ -399,7 +308,6 @@ static void read_inputs(const char *const *paths, size_t n)
 	find_header();
 	o.header = header;
 	o.separator = like || vocab ? find_separator(&header) : TOKEN_NONE;
-	document.last = TOKEN_NONE;
 	for (size_t i = 0; i < n; i++) {
 		struct token_source *s;
 
@@ -441,6 +349,7 @@ static void check_counts(void)
 
 static void commit(void)
 {
+	token_router_free(router);
 	for (uint32_t i = 0; i < n_parts; i++)
 		finish_part(&parts[i]);
 	check_counts();
