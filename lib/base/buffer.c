@@ -38,6 +38,8 @@ int buffer_reserve(struct buffer *b, size_t n)
 
 	if (b->failed)
 		return buffer_check(b);
+	if (n <= b->capacity - b->size)
+		return 0;
 	if (!size_add(b->size, n, &need))
 		need = SIZE_MAX;
 	if (mem_grow(&b->data, &b->capacity, need, 1)) {

@@ -5,11 +5,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "lib/base/err.h"
 #include "lib/base/size.h"
 
 #define FEWEST_ITEMS 16
+#define HUGE_PAGE    ((size_t)2 << 20)
 
 static int refuse_product(size_t n, size_t size)
 {
@@ -34,6 +36,22 @@ void *mem_new(size_t n, size_t size)
 	p = calloc(1, total ? total : 1);
 	if (!p)
 		err_memory(total);
+	return p;
+}
+
+void *mem_table(size_t n, size_t size)
+{
+	size_t total;
+	void *p;
+
+	if (!product(n, size, &total) || total < HUGE_PAGE)
+		return mem_new(n, size);
+	if (posix_memalign(&p, HUGE_PAGE, total) != 0) {
+		err_memory(total);
+		return NULL;
+	}
+	madvise(p, total, MADV_HUGEPAGE);
+	memset(p, 0, total);
 	return p;
 }
 

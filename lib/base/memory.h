@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-void *mem_new(size_t n, size_t size);	 /* zeroed */
+void *mem_new(size_t n, size_t size); /* zeroed */
+/* The same for a table that is looked into here and there: in huge pages, when it fills one and the system has them. */
+void *mem_table(size_t n, size_t size);
 char *mem_copy(const void *p, size_t n); /* N bytes and a NUL after them */
 
 /*

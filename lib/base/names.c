@@ -111,7 +111,7 @@ static struct slot *find_slot(const struct names *n, struct bytes name, uint64_t
 static int grow(struct names *n, size_t n_slots)
 {
 	size_t mask = n_slots - 1;
-	struct slot *slots = mem_new(n_slots, sizeof(*slots));
+	struct slot *slots = mem_table(n_slots, sizeof(*slots));
 
 	if (!slots)
 		return -1;

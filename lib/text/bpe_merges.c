@@ -20,7 +20,7 @@ int bpe_merges_init(struct bpe_merges *t, size_t n)
 		slots *= 2;
 		t->shift--;
 	}
-	t->slots = mem_new(slots, sizeof(*t->slots));
+	t->slots = mem_table(slots, sizeof(*t->slots));
 	t->filter = t->slots ? mem_new(BPE_FILTER_BITS / 64, sizeof(*t->filter)) : NULL;
 	if (!t->filter)
 		return -1;
