@@ -78,7 +78,8 @@ static const struct cmd_spec spec = {
 
 static struct tokenizer *tokenizer;
 static struct outfile *output;
-static struct token_writer *stream; /* NULL: --ids or --offsets */
+static bool to_stream;		    /* not --ids, nor --offsets */
+static struct token_writer *stream; /* from the first record on */
 static struct buffer line;
 static struct progress *progress;
 static struct record_field record_fields[64];
@@ -215,8 +216,18 @@ static int write_out(void *arg, const void *data, size_t n)
 	return outfile_write(arg, data, n);
 }
 
-static void open_output(const struct tokenizer_spec *s)
+static void open_output(void)
 {
+	cmd_check(outfile_new(&output, output_path));
+	to_stream = !as_ids && !offsets;
+	if (to_stream && strcmp(output_path, "-") == 0 && isatty(STDOUT_FILENO))
+		cmd_die("a token stream is not for a terminal: use --ids, -o or a pipe");
+}
+
+/* With the first record, not before: other threads are at work by then, and the fingerprints take their time. */
+static int begin_stream(void)
+{
+	const struct tokenizer_spec *s = tokenizer_spec(tokenizer);
 	struct token_header h = {
 		.vocab = tokenizer_vocab_size(tokenizer),
 		.bos = s->bos,
@@ -224,13 +235,11 @@ static void open_output(const struct tokenizer_spec *s)
 		.pad = s->pad,
 	};
 
-	cmd_check(outfile_new(&output, output_path));
-	if (as_ids || offsets)
-		return;
-	if (strcmp(output_path, "-") == 0 && isatty(STDOUT_FILENO))
-		cmd_die("a token stream is not for a terminal: use --ids, -o or a pipe");
-	cmd_check(tokenizer_fingerprint(tokenizer, &h.plain, &h.whole));
-	cmd_check(token_writer_new(&stream, &h, write_out, output));
+	if (!to_stream || stream)
+		return 0;
+	if (tokenizer_fingerprint(tokenizer, &h.plain, &h.whole) < 0)
+		return -1;
+	return token_writer_new(&stream, &h, write_out, output);
 }
 
 static int write_stream(const struct encoded_record *r)
@@ -288,6 +297,8 @@ static int write_record(void *arg, const struct encoded_record *r, const struct 
 	n_bytes += r->bytes;
 	progress_add(progress, r->bytes);
 	note_difference(r, place);
+	if (begin_stream() < 0)
+		return -1;
 	if (stream)
 		return write_stream(r);
 	buffer_clear(&line);
@@ -305,6 +316,7 @@ static _Noreturn void give_up(void)
 	char *why = mem_copy(err_text(), strlen(err_text()));
 
 	if (strcmp(output_path, "-") == 0) {
+		cmd_check(begin_stream());
 		if (stream)
 			cmd_check(token_writer_flush(stream));
 		cmd_check(outfile_commit(output));
@@ -408,13 +420,14 @@ int main(int argc, char **argv)
 	o = record_options(&s);
 	if (batch_new(&batch, tokenizer, cmd_team(), &o, 0) < 0)
 		cmd_die("%s: %s", tokenizer_path, err_text());
-	open_output(&s);
+	open_output();
 	progress = cmd_progress("tokenize", "B", 0);
 	input.paths = argc ? argv : standard_input;
 	input.n = argc ? argc : 1;
 	if (batch_pump(batch, &io) < 0)
 		give_up();
 	progress_end(progress);
+	cmd_check(begin_stream());
 	if (stream)
 		cmd_check(token_writer_end(stream));
 	cmd_check(outfile_commit(output));
