@@ -313,8 +313,33 @@ static const struct {
 	  SHAPE(5, 1, 3, 3),
 	  { { 2, 2 }, { 1, 1, 1, 1 }, { 1, 1 }, 5, 0, { 0 } } },
 	{ SHAPE(2, 8, 5, 3), SHAPE(7, 8, 1, 1), { { 1, 1 }, { 0 }, { 1, 1 }, 1, 0, { 0 } } },
+	{ SHAPE(1, 2, 11, 12),
+	  SHAPE(2, 2, 3, 2),
+	  { { 3, 2 }, { 2, 1, 0, 1 }, { 2, 3 }, 1, 0, { 0 } } },
+	/* Too large for differences: many channels, places, rows; places of a depthwise one; pieces of images. */
+	{ SHAPE(1, 30, 5, 5),
+	  SHAPE(7, 30, 3, 3),
+	  { { 1, 1 }, { 1, 1, 1, 1 }, { 1, 1 }, 1, 0, { 0 } } },
+	{ SHAPE(1, 2, 15, 19),
+	  SHAPE(3, 2, 3, 3),
+	  { { 1, 1 }, { 1, 1, 1, 1 }, { 1, 1 }, 1, 0, { 0 } } },
+	{ SHAPE(1, 1, 2, 3), SHAPE(390, 1, 1, 1), { { 1, 1 }, { 0 }, { 1, 1 }, 1, 0, { 0 } } },
+	{ SHAPE(1, 390, 2, 3), SHAPE(1, 390, 1, 1), { { 1, 1 }, { 0 }, { 1, 1 }, 1, 0, { 0 } } },
+	{ SHAPE(1, 2, 15, 19),
+	  SHAPE(2, 1, 3, 3),
+	  { { 1, 1 }, { 1, 1, 1, 1 }, { 1, 1 }, 2, 0, { 0 } } },
+	{ SHAPE(2, 2, 91, 91), SHAPE(2, 2, 1, 1), { { 1, 1 }, { 0 }, { 1, 1 }, 1, 0, { 0 } } },
 };
 #define N_CONVOLUTIONS (sizeof(convolutions) / sizeof(convolutions[0]))
+#define N_SMALL	       5
+
+static void convolved(struct op_case *x, size_t i, struct shape s)
+{
+	if (i < N_SMALL)
+		case_floats(x, s, FILL_NORMAL);
+	else
+		case_fixed(x, s, FILL_NORMAL);
+}
 
 void cases_conv2d(struct op_cases *c)
 {
@@ -322,11 +347,21 @@ void cases_conv2d(struct op_cases *c)
 		for (int bias = 0; bias < 2; bias++) {
 			struct op_case *x = case_new(c, &convolutions[i].a);
 
-			case_floats(x, convolutions[i].x, FILL_NORMAL);
-			case_floats(x, convolutions[i].w, FILL_NORMAL);
+			convolved(x, i, convolutions[i].x);
+			convolved(x, i, convolutions[i].w);
 			if (bias)
-				case_floats(x, SHAPE(convolutions[i].w.at[0]), FILL_NORMAL);
+				convolved(x, i, SHAPE(convolutions[i].w.at[0]));
 		}
+	for (uint32_t how = ACTIVATION_SILU; how <= ACTIVATION_GELU; how++) {
+		struct conv_attributes a = convolutions[how % 2].a;
+		struct op_case *x;
+
+		a.activation = how; /* an epilogue is made by the planner, after the gradient */
+		x = case_new(c, &a);
+		case_fixed(x, convolutions[how % 2].x, FILL_NORMAL);
+		case_fixed(x, convolutions[how % 2].w, FILL_NORMAL);
+		case_fixed(x, SHAPE(convolutions[how % 2].w.at[0]), FILL_NORMAL);
+	}
 }
 
 static size_t length_of(const struct conv_attributes *a, int axis, size_t length, size_t taps)
@@ -354,10 +389,10 @@ void cases_conv2d_dx(struct op_cases *c)
 		a.size[0] = (uint32_t)convolutions[i].x.at[2];
 		a.size[1] = (uint32_t)convolutions[i].x.at[3];
 		x = case_new(c, &a);
-		case_floats(x, result_of(i), FILL_NORMAL);
-		case_floats(x, convolutions[i].w, FILL_NORMAL);
+		convolved(x, i, result_of(i));
+		convolved(x, i, convolutions[i].w);
 		if (i % 2)
-			case_floats(x, SHAPE(convolutions[i].x.at[1]), FILL_NORMAL);
+			convolved(x, i, SHAPE(convolutions[i].x.at[1]));
 	}
 }
 
@@ -370,8 +405,8 @@ void cases_conv2d_dw(struct op_cases *c)
 		a.size[0] = (uint32_t)convolutions[i].w.at[2];
 		a.size[1] = (uint32_t)convolutions[i].w.at[3];
 		x = case_new(c, &a);
-		case_floats(x, convolutions[i].x, FILL_NORMAL);
-		case_floats(x, result_of(i), FILL_NORMAL);
+		convolved(x, i, convolutions[i].x);
+		convolved(x, i, result_of(i));
 	}
 }
 
