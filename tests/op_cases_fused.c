@@ -260,6 +260,27 @@ static void loss(struct op_cases *c, size_t rows, size_t vocab, size_t width, bo
 		case_floats(x, SHAPE(vocab), FILL_NORMAL);
 }
 
+/* Several blocks of rows and of words, with tails; a width of several vectors, and of several panels. */
+static const struct {
+	size_t rows, vocab, width;
+} heads[] = { { 245, 390, 3 }, { 3, 790, 2 }, { 730, 3, 2 }, { 4, 9, 37 }, { 3, 5, 300 } };
+#define N_HEADS (sizeof(heads) / sizeof(heads[0]))
+
+static struct cross_entropy_attributes head_attributes(size_t i)
+{
+	return (struct cross_entropy_attributes){ .smoothing = i % 2 ? 0.1 : 0,
+						  .soft_cap = i > 2 ? 3 : 0,
+						  .z_loss = i == 0 ? 0.01 : 0,
+						  .ignore = 1,
+						  .entropy = 1 };
+}
+
+static void no_gradient(struct op_case *x)
+{
+	for (int i = 0; i < x->n_in; i++)
+		x->in[i].gradient = false;
+}
+
 void cases_linear_ce(struct op_cases *c)
 {
 	loss(c, 5, 17, 8, false, (struct cross_entropy_attributes){ .ignore = -100 });
@@ -267,11 +288,39 @@ void cases_linear_ce(struct op_cases *c)
 	loss(c, 4, 9, 5, false,
 	     (struct cross_entropy_attributes){
 		     .smoothing = 0.1, .soft_cap = 3, .ignore = -100, .entropy = 1 });
+	for (size_t i = 0; i < N_HEADS; i++) {
+		loss(c, heads[i].rows, heads[i].vocab, heads[i].width, i % 2 == 0,
+		     head_attributes(i));
+		no_gradient(&c->items[c->n - 1]);
+	}
+	/* Logits all far below 0. */
+	loss(c, 3, 5, 4, false, (struct cross_entropy_attributes){ .ignore = -100 });
+	case_given(&c->items[c->n - 1], DTYPE_F32, 5, (double[]){ -100, -140, -120, -130, -110 });
+	no_gradient(&c->items[c->n - 1]);
 }
 
-/* As attention_grad: through linear_ce. */
+/* Any log-sum-exp serves, and so it need not be theirs. */
+static void loss_grad(struct op_cases *c, size_t rows, size_t vocab, size_t width, bool bias,
+		      struct cross_entropy_attributes a)
+{
+	struct op_case *x;
+
+	loss(c, rows, vocab, width, false, a);
+	x = &c->items[c->n - 1];
+	case_exact(x, DTYPE_F32, SHAPE(rows), FILL_IDS, 6, 9);
+	case_exact(x, DTYPE_F32, SHAPE(rows), FILL_NORMAL, 0, 0);
+	if (bias)
+		case_floats(x, SHAPE(vocab), FILL_NORMAL);
+	no_gradient(x);
+}
+
 void cases_linear_ce_grad(struct op_cases *c)
 {
+	loss_grad(c, 5, 17, 8, true,
+		  (struct cross_entropy_attributes){ .ignore = 3, .z_loss = 0.01 });
+	for (size_t i = 0; i < N_HEADS; i++)
+		loss_grad(c, heads[i].rows, heads[i].vocab, heads[i].width, i % 2 == 0,
+			  head_attributes(i));
 }
 
 static void from_teacher(struct op_cases *c, size_t rows, size_t vocab, size_t kept, bool bias)
@@ -287,14 +336,38 @@ static void from_teacher(struct op_cases *c, size_t rows, size_t vocab, size_t k
 		case_floats(x, SHAPE(vocab), FILL_NORMAL);
 }
 
+/* Ids in any order, some twice; with a bias the words in their order, and rows of which none is kept. */
+static void teacher_of_head(struct op_cases *c, size_t i, bool gradient)
+{
+	struct op_case *x =
+		case_new(c, &(struct cross_entropy_attributes){ .soft_cap = i > 2 ? 3 : 0 });
+	size_t rows = heads[i].rows, vocab = heads[i].vocab;
+	enum operand_fill fill = i % 2 ? FILL_COUNT : FILL_IDS;
+
+	case_fixed(x, SHAPE(rows, heads[i].width), FILL_NORMAL);
+	case_fixed(x, SHAPE(vocab, heads[i].width), FILL_NORMAL);
+	case_fixed(x, SHAPE(rows, 5), FILL_LOGS);
+	case_exact(x, DTYPE_I32, SHAPE(rows, 5), fill, 0, (int64_t)vocab);
+	if (gradient) {
+		case_exact(x, DTYPE_F32, SHAPE(rows), FILL_IDS, 6, 9);
+		case_exact(x, DTYPE_F32, SHAPE(rows), FILL_NORMAL, 0, 0);
+	}
+	if (i % 2)
+		case_fixed(x, SHAPE(vocab), FILL_NORMAL);
+}
+
 void cases_linear_kl(struct op_cases *c)
 {
 	from_teacher(c, 1, 9, 4, false);
 	from_teacher(c, 3, 13, 4, true);
+	for (size_t i = 0; i < N_HEADS; i++)
+		teacher_of_head(c, i, false);
 }
 
 void cases_linear_kl_grad(struct op_cases *c)
 {
+	for (size_t i = 0; i < N_HEADS; i++)
+		teacher_of_head(c, i, true);
 }
 
 /* --- images --- */
@@ -471,15 +544,23 @@ void cases_resize(struct op_cases *c)
 
 /* --- updates in place --- */
 
-static void updated(struct op_cases *c, int tensors, size_t scalars, const double *h,
-		    const void *attributes)
+static void updated_from(struct op_cases *c, struct shape s, enum operand_fill fill, int tensors,
+			 size_t scalars, const double *h, const void *attributes)
 {
 	struct op_case *x = case_new(c, attributes);
 
 	for (int i = 0; i < tensors; i++)
-		case_floats(x, SHAPE(5, 33), FILL_POSITIVE);
+		case_floats(x, s, fill);
 	if (scalars)
 		case_given(x, DTYPE_F32, scalars, h);
+}
+
+/* The second shape is more than one run of elements. */
+static void updated(struct op_cases *c, int tensors, size_t scalars, const double *h,
+		    const void *attributes)
+{
+	updated_from(c, SHAPE(5, 33), FILL_POSITIVE, tensors, scalars, h, attributes);
+	updated_from(c, SHAPE(9, 97), FILL_POSITIVE, tensors, scalars, h, attributes);
 }
 
 void cases_accumulate(struct op_cases *c)
@@ -508,6 +589,7 @@ void cases_optimizer1(struct op_cases *c)
 	updated(c, 3, 2, (double[]){ 0.0625, 0.5 }, &a);
 	a.nesterov = 1;
 	updated(c, 3, 2, (double[]){ 0.0625, 0.5 }, &a);
+	updated_from(c, SHAPE(3, 11), FILL_NORMAL, 3, 2, (double[]){ 0.0625, 0.5 }, &a);
 }
 
 void cases_optimizer2(struct op_cases *c)

@@ -47,6 +47,13 @@ void cases_unary(struct op_cases *c)
 	case_exact(case_new(c, NULL), DTYPE_BOOL, SHAPE(5, 7), FILL_BOOL, 0, 0);
 }
 
+/* As unary, and several pieces of a sum. */
+void cases_total(struct op_cases *c)
+{
+	shapes_of_one(c, FILL_NORMAL, NULL);
+	one(c, SHAPE(3, 3001), FILL_NORMAL, NULL);
+}
+
 void cases_positive(struct op_cases *c)
 {
 	shapes_of_one(c, FILL_POSITIVE, NULL);
@@ -235,6 +242,9 @@ void cases_gather_rows(struct op_cases *c)
 	x = case_new(c, NULL);
 	case_floats(x, SHAPE(6, 2, 3), FILL_NORMAL);
 	case_exact(x, DTYPE_I32, SHAPE(2, 4), FILL_IDS, 0, 6);
+	x = case_new(c, NULL);
+	case_fixed(x, SHAPE(9, 17), FILL_NORMAL);
+	case_given(x, DTYPE_I32, 5, (double[]){ 8, -1, 0, 9, -3 }); /* no row, and past the table */
 }
 
 void cases_scatter_add_rows(struct op_cases *c)
@@ -246,6 +256,10 @@ void cases_scatter_add_rows(struct op_cases *c)
 	x = case_new(c, &(struct axis_attributes){ .n = 3 });
 	case_floats(x, SHAPE(8, 2, 3), FILL_NORMAL);
 	case_exact(x, DTYPE_I32, SHAPE(8), FILL_IDS, -1, 3); /* some stand for no row */
+	/* Several strips of columns, several ranges of ids, some ids without rows. */
+	x = case_new(c, &(struct axis_attributes){ .n = 35 });
+	case_fixed(x, SHAPE(40, 270), FILL_NORMAL);
+	case_exact(x, DTYPE_I32, SHAPE(40), FILL_IDS, -1, 36);
 }
 
 void cases_scatter_acc(struct op_cases *c)
@@ -255,6 +269,10 @@ void cases_scatter_acc(struct op_cases *c)
 	case_floats(x, SHAPE(6, 17), FILL_NORMAL);
 	case_floats(x, SHAPE(11, 17), FILL_NORMAL);
 	case_exact(x, DTYPE_I32, SHAPE(11), FILL_IDS, 0, 6);
+	x = case_new(c, NULL);
+	case_fixed(x, SHAPE(35, 270), FILL_NORMAL);
+	case_fixed(x, SHAPE(40, 270), FILL_NORMAL);
+	case_exact(x, DTYPE_I32, SHAPE(40), FILL_IDS, -1, 36);
 }
 
 void cases_take_along(struct op_cases *c)
@@ -263,6 +281,9 @@ void cases_take_along(struct op_cases *c)
 
 	case_floats(x, SHAPE(4, 9), FILL_NORMAL);
 	case_exact(x, DTYPE_I32, SHAPE(4, 3), FILL_IDS, 0, 9);
+	x = case_new(c, NULL);
+	case_floats(x, SHAPE(2, 3, 9), FILL_NORMAL);
+	case_exact(x, DTYPE_I32, SHAPE(2, 3, 4), FILL_IDS, 0, 9);
 }
 
 void cases_put_along(struct op_cases *c)
@@ -271,6 +292,9 @@ void cases_put_along(struct op_cases *c)
 
 	case_floats(x, SHAPE(4, 3), FILL_NORMAL);
 	case_exact(x, DTYPE_I32, SHAPE(4, 3), FILL_IDS, 0, 9);
+	x = case_new(c, &(struct axis_attributes){ .n = 5 });
+	case_floats(x, SHAPE(2, 3, 9), FILL_NORMAL);
+	case_exact(x, DTYPE_I32, SHAPE(2, 3, 9), FILL_IDS, 0, 5);
 }
 
 /* --- layout --- */

@@ -11,6 +11,11 @@
 	X(min_runs) X(max_runs) X(pow_runs) X(neg_runs) X(exp_runs) X(log_runs) X(sqrt_runs) \
 	X(rsqrt_runs) X(square_runs) X(abs_runs) X(sign_runs) X(sin_runs) X(cos_runs) \
 	X(atan_runs) X(round_runs) X(sigmoid_runs) X(tanh_runs) X(relu_runs) X(relu2_runs) \
+	X(linear_ce_chunks) X(linear_ce_grad_chunks) X(linear_kl_chunks) \
+	X(linear_kl_grad_chunks) X(accumulate_flat) X(replace_flat) X(scale_by_flat) \
+	X(ema_flat) X(sgd_flat) X(adamw_flat) X(lion_flat) X(adamw8_flat) \
+	X(sum_squares_flat) X(count_nonfinite_flat) X(gather_rows_index) \
+	X(scatter_add_rows_index) X(scatter_acc_index) X(take_along_index) X(put_along_index) \
 	X(silu_runs) X(gelu_runs) X(gelu_tanh_runs) X(softplus_runs) X(unary_grad_runs) \
 	X(scale_runs) X(clamp_runs) X(cast_runs) X(copy_bytes) X(cast_doubles) X(compare_bools) \
 	X(where_bytes) X(dropout_blocks) X(concat_stretches) X(pad_rows) X(fill_stretches) \

@@ -13,7 +13,7 @@ static int64_t id_at(const struct kernel_tensor *ids, size_t i)
 	return (int64_t)ref_get(ids, ref_offset(ids, &at));
 }
 
-/* table [V, ...], ids [...]: the last axes of an element of the result are the table's. */
+/* table [V, ...], ids [...]: the last axes of an element of the result are the table's. A negative id gives 0. */
 static void run_gather_rows(const struct kernel_call *c)
 {
 	const struct kernel_tensor *table = &c->in[0], *ids = &c->in[1], *out = &c->out[0];
@@ -31,9 +31,9 @@ static void run_gather_rows(const struct kernel_call *c)
 		for (int j = 1; j < table->n_axes; j++)
 			in.at[j] = at.at[ids->n_axes + j - 1];
 		ref_put(out, ref_offset(out, &at),
-			id < 0 || (size_t)id >= table->shape[0]
-				? NAN
-				: ref_get(table, ref_offset(table, &in)));
+			id < 0				? 0
+			: (size_t)id >= table->shape[0] ? NAN
+							: ref_get(table, ref_offset(table, &in)));
 	}
 }
 REF_KERNEL(gather_rows, run_gather_rows);

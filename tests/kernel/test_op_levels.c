@@ -58,6 +58,19 @@ static void read_results(struct plan *p, const struct graph *g, struct results *
 	}
 }
 
+/* Results begin as NaN or nonsense, so that what is not written shows; what is updated in place is filled afterwards. */
+static void spoil_results(struct plan *p, const struct graph *g)
+{
+	for (size_t i = 0; i < graph_n_outputs(g); i++) {
+		const struct tensor *out = graph_output_at(g, i, NULL);
+		void *data = plan_data(p, out);
+		size_t size;
+
+		if (data && dtype_size(out->dtype, shape_elements(&out->shape), &size))
+			memset(data, 0xff, size);
+	}
+}
+
 /* 1 with the results; 0 when no kernel claims it; -1. */
 static int try_case(const struct trial *t, struct results *r)
 {
@@ -78,8 +91,11 @@ static int try_case(const struct trial *t, struct results *r)
 	}
 	if (plan_new(&p, g, &o) < 0)
 		result = err_last() == ERR_UNSUPPORTED ? 0 : -1;
-	else if (op_case_fill(t->c, p, in, t->rounded) == 0 && plan_run(p, 5, 6) == 0)
-		result = 1;
+	else {
+		spoil_results(p, g);
+		if (op_case_fill(t->c, p, in, t->rounded) == 0 && plan_run(p, 5, 6) == 0)
+			result = 1;
+	}
 	if (result == 1) {
 		read_results(p, g, r);
 		r->variant = plan_n_steps(p) ? plan_step(p, 0).kernel->variant : "";

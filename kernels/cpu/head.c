@@ -1,0 +1,471 @@
+/* kernels/cpu/head.c - the product of states and a vocabulary, and what a loss makes of it */
+
+#include "kernels/cpu/head.h"
+
+#include <math.h>
+
+#include "kernels/cpu/rows.h"
+#include "kernels/cpu/simd_math.h"
+
+static size_t round_up(size_t n, size_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static size_t most_of(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+struct head LEVEL_NAME(head_of)(const struct kernel_call *c, const struct head_loss *loss, int lse,
+				int bias)
+{
+	struct head h = {
+		.c = c, .a = c->attributes, .loss = loss, .x = &c->in[0], .w = &c->in[1]
+	};
+
+	h.rows = h.x->shape[0];
+	h.width = h.x->shape[1];
+	h.vocab = h.w->shape[0];
+	if (lse) {
+		h.lse = &c->in[lse];
+		h.dloss = &c->in[lse + 1];
+	}
+	if (bias < c->n_in && c->in[bias].n_axes)
+		h.bias = &c->in[bias];
+	return h;
+}
+
+/* --- scratch --- */
+
+/* Rows for which words are packed once: fewer when there are many threads, more with more rows. */
+static size_t group_rows(const struct head *h)
+{
+	size_t parts = (size_t)h->c->parts;
+	size_t each = round_up((h->rows + parts - 1) / parts, GEMM_ROWS);
+
+	return most_of(least(each, HEAD_GROUP), GEMM_ROWS);
+}
+
+static size_t block_rows(const struct head *h)
+{
+	return most_of(least(round_up(h->rows, GEMM_ROWS), HEAD_ROWS), GEMM_ROWS);
+}
+
+/* What a part works in. */
+struct room {
+	float *left;   /* rows of x, as the left operand */
+	float *words;  /* w, as the right operand */
+	float *z;      /* logits, then slopes */
+	float *bias;   /* of the words */
+	float *slopes; /* dz, as the left operand of the second product */
+	float *right;  /* w or x, as its right operand */
+	float *sums;   /* its result */
+	float *bias_sums;
+	struct head_row *states; /* of the group's rows; backward of all */
+	size_t size;		 /* floats */
+};
+
+static float *piece(struct room *r, float *base, size_t n)
+{
+	float *at = base ? base + r->size : NULL;
+
+	r->size += round_up(n, 16);
+	return at;
+}
+
+static size_t columns_of(const struct head *h)
+{
+	return round_up(h->width, GEMM_COLUMNS);
+}
+
+static struct room room_at(const struct head *h, float *base)
+{
+	size_t block = block_rows(h), group = group_rows(h);
+	struct room r = { 0 };
+
+	r.left = piece(&r, base, most_of(block, group) * h->width);
+	r.words = piece(&r, base, HEAD_WORDS * h->width);
+	r.z = piece(&r, base, block * HEAD_WORDS);
+	r.bias = piece(&r, base, HEAD_WORDS);
+	r.states = (void *)piece(
+		&r, base, (h->lse ? h->rows : group) * sizeof(struct head_row) / sizeof(float));
+	if (!h->lse)
+		return r;
+	r.slopes = piece(&r, base, block * HEAD_WORDS);
+	r.right = piece(&r, base, HEAD_WORDS * columns_of(h));
+	r.sums = piece(&r, base, most_of(group, HEAD_WORDS) * columns_of(h));
+	r.bias_sums = piece(&r, base, HEAD_WORDS);
+	return r;
+}
+
+/* A step that is not shared has one part, which takes more rows at a time. */
+size_t LEVEL_NAME(head_scratch)(const struct head *h)
+{
+	struct kernel_call alone = *h->c;
+	struct head one = *h;
+
+	alone.parts = 1;
+	one.c = &alone;
+	return most_of((size_t)h->c->parts * room_at(h, NULL).size, room_at(&one, NULL).size) *
+	       sizeof(float);
+}
+
+static struct room part_room(const struct head *h)
+{
+	size_t size = room_at(h, NULL).size;
+
+	return room_at(h, (float *)h->c->scratch + (size_t)h->c->part * size);
+}
+
+/* --- products --- */
+
+/* SUMS, rows STRIDE apart, += the panels of LEFT by those of RIGHT over DEPTH. */
+static void multiply(const float *left, size_t rows, const float *right, size_t columns,
+		     size_t depth, float *sums, size_t stride)
+{
+	for (size_t k = 0; k < depth; k += GEMM_DEPTH)
+		for (size_t j = 0; j < columns; j += GEMM_COLUMNS)
+			for (size_t i = 0; i < rows; i += GEMM_ROWS)
+				LEVEL_NAME(gemm_tile)
+	(left + i * depth + k * GEMM_ROWS, right + j * depth + k * GEMM_COLUMNS,
+	 least(GEMM_DEPTH, depth - k), sums + i * stride + j, stride);
+}
+
+/* Rows FIRST to FIRST + N - 1 of T, a matrix, as panels of WIDTH rows over all its columns. */
+static void pack_rows(const struct kernel_tensor *t, size_t first, size_t n, size_t width,
+		      float *out)
+{
+	struct gemm_source s = { .t = t, .line = t->stride[0], .k = t->stride[1] };
+
+	LEVEL_NAME(gemm_pack)(&s, first, n, 0, t->shape[1], width, width * t->shape[1], out);
+}
+
+/* The same rows as the depth of a right operand, whose columns are T's. */
+static void pack_across(const struct kernel_tensor *t, size_t first, size_t n, float *out)
+{
+	struct gemm_source s = { .t = t,
+				 .at = (ptrdiff_t)first * t->stride[0],
+				 .line = t->stride[1],
+				 .k = t->stride[0] };
+
+	LEVEL_NAME(gemm_pack)(&s, 0, t->shape[1], 0, n, GEMM_COLUMNS, GEMM_COLUMNS * n, out);
+}
+
+/* Words FIRST to FIRST + N - 1, and their biases. */
+static void pack_words(const struct head *h, size_t first, size_t n, struct room *r)
+{
+	pack_rows(h->w, first, n, GEMM_COLUMNS, r->words);
+	memset(r->bias, 0, HEAD_WORDS * sizeof(float));
+	for (size_t i = 0; h->bias && i < n; i++)
+		r->bias[i] = head_get(h->bias, (ptrdiff_t)(first + i) * h->bias->stride[0]);
+}
+
+/* Products of ROWS packed rows and N words, the rest of the vectors 0. */
+static void block_products(const struct head *h, const float *left, size_t rows, size_t n,
+			   struct room *r)
+{
+	rows = round_up(rows, GEMM_ROWS);
+	memset(r->z, 0, rows * HEAD_WORDS * sizeof(float));
+	multiply(left, rows, r->words, round_up(n, GEMM_COLUMNS), h->width, r->z, HEAD_WORDS);
+}
+
+SIMD_INLINE vf32 logit(vf32 product, const float *bias, float cap)
+{
+	vf32 z = product + simd_load(bias);
+
+	return cap == 0 ? z : simd_f32(cap) * simd_tanh(z / simd_f32(cap));
+}
+
+static void begin_row(const struct head *h, size_t row, struct head_row *r)
+{
+	*r = (struct head_row){ .most = -INFINITY };
+	if (h->loss->begin)
+		h->loss->begin(h, row, r);
+}
+
+/* --- forward --- */
+
+/* V, of which LEFT lanes count: the others are PAD. */
+SIMD_INLINE vf32 padded(vf32 v, size_t left, float pad)
+{
+	float lane[SIMD_WIDTH];
+
+	if (left >= SIMD_WIDTH)
+		return v;
+	simd_store(lane, v);
+	for (size_t i = left; i < SIMD_WIDTH; i++)
+		lane[i] = pad;
+	return simd_load(lane);
+}
+
+static float largest_lane(vf32 v)
+{
+	float lane[SIMD_WIDTH], most;
+
+	simd_store(lane, v);
+	most = lane[0];
+	for (int i = 1; i < SIMD_WIDTH; i++)
+		most = lane[i] > most ? lane[i] : most;
+	return most;
+}
+
+/* Products into logits: their largest, and their sum. What fills the last vector is so low that it counts nothing. */
+static float make_logits(const struct head *h, float *z, const float *bias, size_t n, double *total)
+{
+	vf32 most = simd_f32(-INFINITY), sum = { 0 };
+	float cap = (float)h->a->soft_cap;
+
+	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
+		vf32 v = padded(logit(simd_load(z + i), bias + i, cap), n - i, 0);
+
+		sum += v;
+		most = simd_max(padded(v, n - i, -INFINITY), most);
+		simd_store(z + i, padded(v, n - i, -1e30f));
+	}
+	*total += rows_sum(sum);
+	return largest_lane(most);
+}
+
+static void see_words(const struct head *h, float *z, const float *bias, size_t n,
+		      struct head_row *r)
+{
+	float top = make_logits(h, z, bias, n, &r->total), shift;
+	vf32 sum = { 0 }, weighted = { 0 };
+
+	if (top > r->most) {
+		double less = r->most == -INFINITY ? 0 : (double)r->most - top;
+
+		r->weighted = exp(less) * (r->weighted + less * r->sum);
+		r->sum *= exp(less);
+		r->most = top;
+	}
+	shift = r->most == -INFINITY ? 0 : r->most;
+	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
+		vf32 v = simd_load(z + i) - simd_f32(shift), e = simd_exp(v);
+
+		sum += e;
+		weighted = simd_fma(e, v, weighted);
+	}
+	r->sum += rows_sum(sum);
+	r->weighted += rows_sum(weighted);
+}
+
+static void forward_group(const struct head *h, size_t first, size_t n, struct room *r)
+{
+	pack_rows(h->x, first, n, GEMM_ROWS, r->left);
+	for (size_t i = 0; i < n; i++)
+		begin_row(h, first + i, &r->states[i]);
+	for (size_t word = 0; word < h->vocab; word += HEAD_WORDS) {
+		size_t words = least(HEAD_WORDS, h->vocab - word);
+
+		pack_words(h, word, words, r);
+		for (size_t row = 0; row < n; row += HEAD_ROWS) {
+			size_t rows = least(HEAD_ROWS, n - row);
+
+			block_products(h, r->left + row * h->width, rows, words, r);
+			for (size_t i = 0; i < rows; i++) {
+				float *z = r->z + i * HEAD_WORDS;
+
+				see_words(h, z, r->bias, words, &r->states[row + i]);
+				h->loss->pick(h, first + row + i, word, words, z,
+					      &r->states[row + i]);
+			}
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		h->loss->finish(h, first + i, &r->states[i]);
+}
+
+void LEVEL_NAME(head_forward)(const struct head *h)
+{
+	struct room r = part_room(h);
+	size_t group = group_rows(h), from, to;
+
+	kernel_share(h->rows, group, h->c->part, h->c->parts, &from, &to);
+	for (size_t i = from; i < to; i += group)
+		forward_group(h, i, least(group, to - i), &r);
+}
+
+/* --- backward --- */
+
+/* The products of ROW into slopes: d (p (1 + 2 z_loss lse) - smoothing / V - what the loss takes) (1 - (z / cap)^2). */
+static void make_slopes(const struct head *h, size_t row, size_t first, size_t n,
+			const struct room *r, float *z)
+{
+	float cap = (float)h->a->soft_cap, inverse = cap == 0 ? 0 : 1 / cap;
+	float lse = head_get(h->lse, (ptrdiff_t)row * h->lse->stride[0]);
+	float d = head_get(h->dloss, (ptrdiff_t)row * h->dloss->stride[0]);
+	vf32 factor = simd_f32((float)(1 + 2 * h->z_loss * (double)lse));
+	vf32 base = simd_f32((float)(h->smoothing / (double)h->vocab));
+	float outer[HEAD_WORDS];
+
+	if (!h->loss->live(h, row)) {
+		memset(z, 0, HEAD_WORDS * sizeof(float));
+		return;
+	}
+	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
+		vf32 v = logit(simd_load(z + i), r->bias + i, cap), part = v * simd_f32(inverse);
+
+		simd_store(outer + i, simd_f32(d) * (simd_f32(1.0f) - part * part));
+		simd_store(z + i, simd_exp(v - simd_f32(lse)) * factor - base);
+	}
+	h->loss->take(h, row, first, n, z, &r->states[row]);
+	for (size_t i = 0; i < n; i += SIMD_WIDTH)
+		simd_store(z + i, simd_load(z + i) * simd_load(outer + i));
+}
+
+static bool any_live(const struct head *h, size_t first, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (h->loss->live(h, first + i))
+			return true;
+	return false;
+}
+
+/* Slopes of rows FIRST to FIRST + ROWS - 1, packed in LEFT, at words WORD to WORD + N - 1. */
+static void block_slopes(const struct head *h, const float *left, size_t first, size_t rows,
+			 size_t word, size_t n, struct room *r)
+{
+	block_products(h, left, rows, n, r);
+	for (size_t i = 0; i < rows; i++)
+		make_slopes(h, first + i, word, n, r, r->z + i * HEAD_WORDS);
+}
+
+static struct kernel_tensor slopes_of(const struct room *r, size_t rows, size_t words)
+{
+	return (struct kernel_tensor){ .data = r->z,
+				       .dtype = DTYPE_F32,
+				       .n_axes = 2,
+				       .shape = { rows, words },
+				       .stride = { HEAD_WORDS, 1 } };
+}
+
+static void store_row(const struct kernel_tensor *t, size_t row, const float *x)
+{
+	ptrdiff_t at = (ptrdiff_t)row * t->stride[0];
+
+	operand_store(t->dtype, x, (uint8_t *)t->data + operand_bytes(t->dtype, at), t->shape[1]);
+}
+
+/* dx of rows FIRST to FIRST + N - 1; of those without a gradient it is 0. */
+static void backward_group(const struct head *h, size_t first, size_t n, struct room *r)
+{
+	size_t columns = columns_of(h);
+
+	memset(r->sums, 0, round_up(n, GEMM_ROWS) * columns * sizeof(float));
+	pack_rows(h->x, first, n, GEMM_ROWS, r->left);
+	for (size_t word = 0; word < h->vocab && any_live(h, first, n); word += HEAD_WORDS) {
+		size_t words = least(HEAD_WORDS, h->vocab - word);
+
+		pack_words(h, word, words, r);
+		pack_across(h->w, word, words, r->right);
+		for (size_t row = 0; row < n; row += HEAD_ROWS) {
+			size_t rows = least(HEAD_ROWS, n - row);
+			struct kernel_tensor dz = slopes_of(r, rows, words);
+
+			block_slopes(h, r->left + row * h->width, first + row, rows, word, words,
+				     r);
+			pack_rows(&dz, 0, rows, GEMM_ROWS, r->slopes);
+			multiply(r->slopes, rows, r->right, columns, words, r->sums + row * columns,
+				 columns);
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!h->loss->live(h, first + i))
+			memset(r->sums + i * columns, 0, columns * sizeof(float));
+		store_row(&h->c->out[0], first + i, r->sums + i * columns);
+	}
+}
+
+static void add_biases(const struct room *r, size_t rows, size_t words)
+{
+	for (size_t i = 0; i < rows; i++)
+		for (size_t j = 0; j < words; j += SIMD_WIDTH)
+			simd_store(r->bias_sums + j, simd_load(r->bias_sums + j) +
+							     simd_load(r->z + i * HEAD_WORDS + j));
+}
+
+/* dw and dbias of words WORD to WORD + WORDS - 1. */
+static void backward_words(const struct head *h, size_t word, size_t words, struct room *r)
+{
+	size_t columns = columns_of(h);
+
+	memset(r->sums, 0, HEAD_WORDS * columns * sizeof(float));
+	memset(r->bias_sums, 0, HEAD_WORDS * sizeof(float));
+	pack_words(h, word, words, r);
+	for (size_t row = 0; row < h->rows; row += HEAD_ROWS) {
+		size_t rows = least(HEAD_ROWS, h->rows - row);
+		struct kernel_tensor dz = slopes_of(r, rows, words);
+		struct gemm_source turned = { .t = &dz, .line = 1, .k = HEAD_WORDS };
+
+		if (!any_live(h, row, rows))
+			continue;
+		pack_rows(h->x, row, rows, GEMM_ROWS, r->left);
+		block_slopes(h, r->left, row, rows, word, words, r);
+		add_biases(r, rows, words);
+		LEVEL_NAME(gemm_pack)
+		(&turned, 0, words, 0, rows, GEMM_ROWS, GEMM_ROWS * rows, r->slopes);
+		pack_across(h->x, row, rows, r->right);
+		multiply(r->slopes, words, r->right, columns, rows, r->sums, columns);
+	}
+	for (size_t i = 0; i < words; i++)
+		store_row(&h->c->out[1], word + i, r->sums + i * columns);
+	for (size_t i = 0; i < words && h->c->n_out > 2; i++)
+		head_put(&h->c->out[2], word + i, r->bias_sums[i]);
+}
+
+void LEVEL_NAME(head_backward)(const struct head *h)
+{
+	struct room r = part_room(h);
+	size_t group = group_rows(h), from, to;
+
+	for (size_t i = 0; i < h->rows; i++)
+		begin_row(h, i, &r.states[i]);
+	kernel_share(h->rows, group, h->c->part, h->c->parts, &from, &to);
+	for (size_t i = from; i < to; i += group)
+		backward_group(h, i, least(group, to - i), &r);
+	for (size_t i = 0; i < h->rows; i++)
+		r.states[i].next = 0;
+	kernel_share(h->vocab, HEAD_WORDS, h->c->part, h->c->parts, &from, &to);
+	for (size_t i = from; i < to; i += HEAD_WORDS)
+		backward_words(h, i, least(HEAD_WORDS, to - i), &r);
+}
+
+/* --- what is claimed --- */
+
+static bool steps_by_one(const struct kernel_tensor *t)
+{
+	return t->n_axes == 2 && (t->stride[0] == 1 || t->stride[1] == 1);
+}
+
+static bool result_serves(const struct kernel_tensor *t)
+{
+	if (!operand_is_float(t->dtype))
+		return false;
+	return t->n_axes == 1 || t->stride[1] == 1 || t->shape[1] == 1;
+}
+
+/* Words may be blocks along the width: the sums of both products go along whole rows of them. */
+bool LEVEL_NAME(head_serves)(const struct head *h)
+{
+	bool blocks = dtype_info(h->w->dtype)->block > 1 && dtype_decodes(h->w->dtype) &&
+		      h->w->stride[1] == 1;
+
+	if (!operand_is_float(h->x->dtype) || !steps_by_one(h->x) || !steps_by_one(h->w) ||
+	    !(operand_is_float(h->w->dtype) || blocks))
+		return false;
+	if (h->bias && !head_vector_serves(h->bias))
+		return false;
+	if (h->lse && !(head_vector_serves(h->lse) && head_vector_serves(h->dloss)))
+		return false;
+	for (int i = 0; i < h->c->n_out; i++)
+		if (!result_serves(&h->c->out[i]))
+			return false;
+	return true;
+}

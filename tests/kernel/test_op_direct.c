@@ -1,0 +1,237 @@
+/*
+ * tests/kernel/test_op_direct.c - kernels of every level, called by themselves, where cases of ops.def do not reach
+ *
+ * Tables of block-quantized rows, and parameters of bf16 that are rounded stochastically: there to the bit of ref, since the steps
+ * are exact in f32, and without bias.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/ref/ref.h"
+#include "lib/graph/backend.h"
+#include "lib/graph/op_table.h"
+#include "tests/tap.h"
+
+static struct kernel_tensor tensor(enum dtype t, void *data, size_t rows, size_t width)
+{
+	return (struct kernel_tensor){ .data = data,
+				       .dtype = t,
+				       .n_axes = rows ? 2 : 1,
+				       .shape = { rows ? rows : width, width },
+				       .stride = { rows ? (ptrdiff_t)width : 1, 1 } };
+}
+
+/* All phases of K on C, by PARTS parts one after the other. */
+static void run(const struct kernel *k, struct kernel_call c, int parts)
+{
+	int phases = k->phases ? k->phases : 1;
+
+	c.parts = parts;
+	c.scratch = k->scratch ? aligned_alloc(64, (k->scratch(&c) + 64) / 64 * 64) : NULL;
+	for (c.phase = 0; c.phase < phases; c.phase++)
+		for (c.part = 0; c.part < parts; c.part++)
+			k->run(&c);
+	free(c.scratch);
+}
+
+/* The kernel of LEVEL, or NULL after a failed check. */
+static const struct kernel *kernel_of(int level, enum op op, const struct kernel_call *c,
+				      const char *what)
+{
+	const struct kernel *k =
+		backend_choose(backend_level((enum level)level), op_info(op)->name, c);
+
+	tap_ok(k != NULL, "%s: %s claims it", what, level_name((enum level)level));
+	return k;
+}
+
+/* --- blocks --- */
+
+#define ROWS  5
+#define WIDTH 512
+
+/* Small bytes: whatever holds the scales, they are finite. */
+static void fill_bytes(uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = (uint8_t)(i * 37 % 29);
+}
+
+static void check_gather(enum dtype t, enum dtype result, int level)
+{
+	static uint8_t table[ROWS * WIDTH * 8];
+	int32_t ids[] = { 4, 0, -1, 2, 4, 1 };
+	float got[6 * WIDTH], want[6 * WIDTH];
+	struct kernel_tensor in[] = { tensor(t, table, ROWS, WIDTH), tensor(DTYPE_I32, ids, 0, 6) };
+	struct kernel_tensor out = tensor(result, want, 6, WIDTH);
+	struct kernel_call c = { .in = in, .out = &out, .n_in = 2, .n_out = 1, .parts = 1 };
+	const struct kernel *k;
+
+	fill_bytes(table, sizeof(table));
+	k = kernel_of(level, OP_GATHER_ROWS, &c, dtype_name(t));
+	memset(want, 0, sizeof(want));
+	memset(got, 0, sizeof(got));
+	run(op_info(OP_GATHER_ROWS)->ref, c, 1);
+	out.data = got;
+	if (k)
+		run(k, c, 3);
+	tap_ok(memcmp(got, want, sizeof(got)) == 0, "gather_rows of %s into %s, %s: as ref",
+	       dtype_name(t), dtype_name(result), level_name((enum level)level));
+}
+
+static bool near(const float *a, const float *b, size_t n)
+{
+	float most = 0, apart = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		most = fmaxf(most, fabsf(b[i]));
+		apart = a[i] == a[i] ? fmaxf(apart, fabsf(a[i] - b[i])) : INFINITY;
+	}
+	return most > 0 && apart <= 1e-5f * most;
+}
+
+/* Words of blocks: the loss, and its gradient by the states. */
+static void check_head(enum dtype t, int level)
+{
+	static uint8_t words[ROWS * WIDTH * 8];
+	static float x[3 * WIDTH], out_data[2][2][ROWS * WIDTH];
+	int32_t targets[] = { 1, 4, 0 };
+	float lse[] = { 1, 2, 1.5f }, dloss[] = { 1, -2, 0.5f };
+	struct cross_entropy_attributes a = { .ignore = -100 };
+	struct kernel_tensor in[] = { tensor(DTYPE_F32, x, 3, WIDTH), tensor(t, words, ROWS, WIDTH),
+				      tensor(DTYPE_I32, targets, 0, 3),
+				      tensor(DTYPE_F32, lse, 0, 3),
+				      tensor(DTYPE_F32, dloss, 0, 3) };
+
+	fill_bytes(words, sizeof(words));
+	for (size_t i = 0; i < 3 * WIDTH; i++)
+		x[i] = (float)(i * 31 % 17) / 8 - 1;
+	for (int gradient = 0; gradient < 2; gradient++) {
+		enum op op = gradient ? OP_LINEAR_CE_GRAD : OP_LINEAR_CE;
+		struct kernel_tensor out[2];
+		struct kernel_call c = { .in = in,
+					 .out = out,
+					 .n_in = gradient ? 5 : 3,
+					 .n_out = 2,
+					 .attributes = &a,
+					 .parts = 1 };
+		const struct kernel *k;
+
+		for (int i = 0; i < 2; i++)
+			out[i] = gradient ? tensor(DTYPE_F32, out_data[0][i], i ? ROWS : 3, WIDTH)
+					  : tensor(DTYPE_F32, out_data[0][i], 0, 3);
+		k = kernel_of(level, op, &c, dtype_name(t));
+		run(op_info(op)->ref, c, 1);
+		for (int i = 0; i < 2; i++)
+			out[i].data = out_data[1][i];
+		if (k)
+			run(k, c, 2);
+		for (int i = 0; i < 2; i++)
+			tap_ok(near(out_data[1][i], out_data[0][i], kernel_elements(&out[i])),
+			       "%s of %s words, %s: result %d as ref", op_info(op)->name,
+			       dtype_name(t), level_name((enum level)level), i);
+	}
+}
+
+/* --- draws --- */
+
+#define N 3000
+
+struct draw {
+	uint16_t p[N];
+	float m[N], g[N];
+};
+
+/* Parameters from 1 to 2, steps of a few bits: each difference is exact in f32. */
+static void fill_draw(struct draw *d)
+{
+	for (size_t i = 0; i < N; i++) {
+		d->p[i] = bf16_from_f32(1 + (float)(i % 128) / 128);
+		d->g[i] = (float)(i * 7 % 31) / 4096;
+		d->m[i] = 0;
+	}
+}
+
+static void step(const struct kernel *k, struct draw *d, int parts, bool stochastic)
+{
+	struct optimizer_attributes a = { .stochastic = stochastic };
+	float h[] = { 1.0f / 4, 4 };
+	struct kernel_tensor in[] = { tensor(DTYPE_BF16, d->p, 0, N), tensor(DTYPE_F32, d->m, 0, N),
+				      tensor(DTYPE_F32, d->g, 0, N), tensor(DTYPE_F32, h, 0, 2) };
+	struct kernel_call c = { .in = in,
+				 .out = in,
+				 .n_in = 4,
+				 .n_out = 2,
+				 .attributes = &a,
+				 .key = { 0x12345678, 9 } };
+
+	fill_draw(d);
+	run(k, c, parts);
+}
+
+static bool claims(int level, enum op op, const struct kernel **k)
+{
+	static struct draw d;
+	float h[2] = { 0 };
+	struct kernel_tensor in[] = { tensor(DTYPE_BF16, d.p, 0, N), tensor(DTYPE_F32, d.m, 0, N),
+				      tensor(DTYPE_F32, d.g, 0, N), tensor(DTYPE_F32, h, 0, 2) };
+	struct kernel_call c = { .in = in, .out = in, .n_in = 4, .n_out = 2, .parts = 1 };
+
+	*k = kernel_of(level, op, &c, op_info(op)->name);
+	return *k != NULL;
+}
+
+static void check_draws(int level, enum op op)
+{
+	static struct draw got, want;
+	const struct kernel *k;
+
+	step(op_info(op)->ref, &want, 1, true);
+	for (int parts = 1; claims(level, op, &k) && parts <= 3; parts += 2) {
+		step(k, &got, parts, true);
+		tap_ok(memcmp(got.p, want.p, sizeof(got.p)) == 0,
+		       "%s, %s, %d parts: rounded by the same words as ref", op_info(op)->name,
+		       level_name((enum level)level), parts);
+	}
+}
+
+/* Each result is one of the two neighbours, and their mean that of what was rounded: the deviation of a sum is below N / 4 steps. */
+static void check_law(void)
+{
+	static struct draw before, after;
+	double bias = 0, step_size = 0x1p-7, most = 0;
+
+	fill_draw(&before);
+	step(op_info(OP_SGD)->ref, &after, 1, true);
+	for (size_t i = 0; i < N; i++) {
+		double exact = (double)bf16_to_f32(before.p[i]) - (double)before.g[i];
+		double off = (bf16_to_f32(after.p[i]) - exact) / step_size;
+
+		bias += off;
+		most = fmax(most, fabs(off));
+	}
+	tap_ok(most < 1, "a result is a neighbour: %.3f of a step away", most);
+	tap_ok(fabs(bias) < 4 * sqrt(N / 4.0), "the sum is %.1f steps off", bias);
+	step(op_info(OP_SGD)->ref, &before, 1, false);
+	tap_ok(memcmp(before.p, after.p, sizeof(after.p)) != 0, "to nearest is something else");
+}
+
+int main(void)
+{
+	for (int level = 0; level < LEVEL_COUNT; level++) {
+		if (!level_available((enum level)level))
+			continue;
+		for (int t = 1; t < DTYPE_COUNT; t++)
+			if (dtype_info((enum dtype)t)->block > 1 && dtype_decodes((enum dtype)t))
+				for (int i = 0; i < 2; i++)
+					check_gather((enum dtype)t, i ? DTYPE_BF16 : DTYPE_F32,
+						     level);
+		check_head(DTYPE_Q8_0, level);
+		check_head(DTYPE_Q4_K, level);
+		check_draws(level, OP_SGD);
+		check_draws(level, OP_LION);
+	}
+	check_law();
+	return tap_done();
+}
