@@ -19,7 +19,7 @@
 	X(silu_runs) X(gelu_runs) X(gelu_tanh_runs) X(softplus_runs) X(unary_grad_runs) \
 	X(scale_runs) X(clamp_runs) X(cast_runs) X(copy_bytes) X(cast_doubles) X(compare_bools) \
 	X(where_bytes) X(dropout_blocks) X(concat_stretches) X(pad_rows) X(fill_stretches) \
-	X(arange_stretches) X(conv2d_panels) X(conv2d_dx_panels) X(conv2d_dw_panels) X(swiglu_runs) \
+	X(arange_stretches) X(max_pool_planes) X(max_pool_grad_planes) X(avg_pool_planes) X(avg_pool_grad_planes) X(resize_planes) X(resize_grad_planes) X(conv2d_panels) X(conv2d_dx_panels) X(conv2d_dw_panels) X(swiglu_runs) \
 	X(swiglu_grad_runs) X(geglu_runs) X(geglu_grad_runs) X(rms_norm_rows) \
 	X(layer_norm_rows) X(rms_norm_grad_rows) X(layer_norm_grad_rows) X(softmax_rows) \
 	X(log_softmax_rows) X(softmax_grad_rows) X(rope_rows) X(sum_pieces) X(mean_pieces) \
