@@ -208,6 +208,11 @@ void cases_last_axis(struct op_cases *c)
 		one(c, SHAPE(2, 3, 33), FILL_APART, &a);
 		one(c, SHAPE(17), FILL_APART, &a);
 	}
+	if (c->op == OP_ARGMAX || c->op == OP_ARGSORT || c->op == OP_TOP_K) /* equal ones */
+		for (uint32_t k = 1; k <= 9; k += 8)
+			case_exact(
+				case_new(c, &(struct axis_attributes){ .n = k, .reverse = k == 1 }),
+				DTYPE_F32, SHAPE(3, 70), FILL_IDS, -5, 5);
 }
 
 void cases_along_axis(struct op_cases *c)
@@ -217,6 +222,7 @@ void cases_along_axis(struct op_cases *c)
 			one(c, SHAPE(3, 4, 17), FILL_NORMAL,
 			    &(struct axis_attributes){
 				    .axis = axis, .reverse = how & 1, .exclusive = how >> 1 });
+	one(c, SHAPE(3, 70), FILL_NORMAL, &(struct axis_attributes){ 0 });
 }
 
 void cases_softmax_grad(struct op_cases *c)
