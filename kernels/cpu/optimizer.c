@@ -11,23 +11,31 @@
 #include "kernels/attributes.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/simd_math.h"
-#include "kernels/random.h"
+#include "kernels/cpu/simd_philox.h"
 
 #define RUN   256 /* a block of adamw8, too */
 #define PIECE 4096
 
-/* N elements from AT on: in place, or as f32 in ROOM. */
+/* Whether N elements of T can be worked on where they lie: whole vectors. */
+static bool in_place(const struct kernel_tensor *t, size_t n)
+{
+	return t->dtype == DTYPE_F32 && n % SIMD_WIDTH == 0;
+}
+
+/* N elements from AT on: in place, or as f32 in ROOM, with zeros up to a whole vector. */
 static float *flat(const struct kernel_tensor *t, size_t at, size_t n, float *room)
 {
-	if (t->dtype == DTYPE_F32)
+	if (in_place(t, n))
 		return (float *)t->data + at;
 	operand_load(t->dtype, operand_at(t, (ptrdiff_t)at), room, n);
+	for (; n % SIMD_WIDTH; n++)
+		room[n] = 0;
 	return room;
 }
 
 static void flat_put(const struct kernel_tensor *t, size_t at, const float *x, size_t n)
 {
-	if (t->dtype != DTYPE_F32)
+	if (!in_place(t, n))
 		operand_store(t->dtype, x,
 			      (uint8_t *)t->data + operand_bytes(t->dtype, (ptrdiff_t)at), n);
 }
@@ -52,33 +60,28 @@ static vf32 root(vf32 x)
 
 /* --- rounding of a parameter --- */
 
-#define BLOCKS (RUN / 4)
-
-/* The 16 bits that each of RUN elements from AT, a multiple of RUN, on draws: as random_block, many blocks at a time. */
+/* The upper 16 bits of the words that RUN elements from AT, a multiple of RUN, on draw: blocks are lanes. */
 static void draw(const uint32_t key[2], size_t at, uint32_t *out)
 {
-	uint32_t word[4][BLOCKS], k0 = key[0], k1 = key[1];
+	uint32_t words[4][SIMD_WIDTH], first[SIMD_WIDTH];
+	uint64_t block = at / 4;
 
-	for (size_t i = 0; i < BLOCKS; i++) {
-		uint64_t block = at / 4 + i;
+	for (uint32_t i = 0; i < RUN / 4; i += SIMD_WIDTH) {
+		vu32 word[4] = { { 0 } };
 
-		word[0][i] = (uint32_t)block;
-		word[1][i] = (uint32_t)(block >> 32);
-		word[2][i] = word[3][i] = 0;
+		/* The lower half does not overflow within a run. */
+		for (uint32_t j = 0; j < SIMD_WIDTH; j++)
+			first[j] = (uint32_t)block + i + j;
+		memcpy(&word[0], first, sizeof(word[0]));
+		word[1] += (uint32_t)(block >> 32);
+		simd_philox(key, word);
+		for (int j = 0; j < 4; j++)
+			word[j] >>= 16;
+		memcpy(words, word, sizeof(words));
+		for (size_t j = 0; j < SIMD_WIDTH; j++)
+			for (size_t k = 0; k < 4; k++)
+				out[4 * (i + j) + k] = words[k][j];
 	}
-	for (int round = 0; round < 10; round++, k0 += PHILOX_W0, k1 += PHILOX_W1)
-		for (size_t i = 0; i < BLOCKS; i++) {
-			uint64_t p0 = (uint64_t)PHILOX_M0 * word[0][i];
-			uint64_t p1 = (uint64_t)PHILOX_M1 * word[2][i];
-
-			word[0][i] = (uint32_t)(p1 >> 32) ^ word[1][i] ^ k0;
-			word[1][i] = (uint32_t)p1;
-			word[2][i] = (uint32_t)(p0 >> 32) ^ word[3][i] ^ k1;
-			word[3][i] = (uint32_t)p0;
-		}
-	for (size_t i = 0; i < BLOCKS; i++)
-		for (size_t j = 0; j < 4; j++)
-			out[4 * i + j] = word[j][i] >> 16;
 }
 
 /* The bits of f32 below those of bf16 are added to as many random ones; what is not finite stays. */
@@ -87,12 +90,12 @@ static void put_stochastic(const struct kernel_call *c, size_t at, float *x, siz
 	uint32_t bits[RUN];
 
 	draw(c->key, at, bits);
-	for (size_t i = 0; i < n; i++) {
-		uint32_t f;
+	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
+		vf32 v = simd_load(x + i);
+		vi32 sum = ((vi32)v + (vi32)simd_load(bits + i)) & (int32_t)0xffff0000;
+		vi32 finite = ((vi32)v & 0x7f800000) != 0x7f800000;
 
-		memcpy(&f, x + i, sizeof(f));
-		f = (f & 0x7f800000) == 0x7f800000 ? f : (f + bits[i]) & 0xffff0000;
-		memcpy(x + i, &f, sizeof(f));
+		simd_store(x + i, simd_select(finite, v, (vf32)sum));
 	}
 	flat_put(&c->out[0], at, x, n);
 }
@@ -136,8 +139,8 @@ SIMD_INLINE void over_runs(const struct kernel_call *c, int tensors, int updated
 	}
 }
 
-#define LOAD(i)	    rows_load(r->t[i] + j, r->n - j)
-#define STORE(i, x) rows_store(r->t[i] + j, x, r->n - j)
+#define LOAD(i)	    simd_load(r->t[i] + j)
+#define STORE(i, x) simd_store(r->t[i] + j, x)
 #define EACH	    for (size_t j = 0; j < r->n; j += SIMD_WIDTH)
 
 /* sum += x, of which X is rounded to the sum's dtype as a node of its own would be */
@@ -306,11 +309,20 @@ static float largest(const float *x, size_t n)
 	return most;
 }
 
-/* To the nearest integer from -LIMIT to LIMIT. */
-static int nearest(float x, float limit)
+/* x / MOST * LIMIT to the nearest integers; what is NaN becomes 0. */
+static void quantize(const float *x, size_t n, float most, float limit, int32_t *out)
 {
-	x = x > limit ? limit : x < -limit ? -limit : x == x ? x : 0;
-	return (int)(x + 0x1.8p23f - 0x1.8p23f);
+	vf32 magic = simd_f32(0x1.8p23f);
+
+	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
+		vf32 v = simd_load(x + i) / simd_f32(most) * simd_f32(limit);
+		vi32 q;
+
+		v = simd_keep(v == v, v);
+		v = simd_max(simd_min(v, simd_f32(limit)), simd_f32(-limit));
+		q = (vi32)(v + magic) - (vi32)magic;
+		simd_store(out + i, (vf32)q);
+	}
 }
 
 static void adam_block(const struct kernel_call *c, const struct adam *a, size_t block, size_t n)
@@ -322,27 +334,30 @@ static void adam_block(const struct kernel_call *c, const struct adam *a, size_t
 	const float *g = flat(&c->in[5], at, n, rooms[1]);
 	int8_t *q = (int8_t *)c->out[1].data + at;
 	uint8_t *u = (uint8_t *)c->out[2].data + at;
+	int32_t whole[RUN];
 
 	for (size_t i = 0; i < n; i++) {
 		m[i] = (float)q[i] * scale_m;
 		r[i] = (float)u[i] * scale_r;
 	}
 	for (size_t j = 0; j < n; j += SIMD_WIDTH) {
-		vf32 d = rows_load(g + j, n - j) * a->scale, old = simd_load(r + j);
+		vf32 d = simd_load(g + j) * a->scale, old = simd_load(r + j);
 		vf32 first = simd_fma(a->beta1, simd_load(m + j), a->rest1 * d);
 		vf32 second = root(simd_fma(a->beta2 * old, old, a->rest2 * d * d));
 
 		simd_store(m + j, first);
 		simd_store(r + j, second);
-		rows_store(p + j, adam_step(a, rows_load(p + j, n - j), first, second), n - j);
+		simd_store(p + j, adam_step(a, simd_load(p + j), first, second));
 	}
 	put_parameter(c, at, p, n);
 	most_m = largest(m, n);
 	most_r = largest(r, n);
-	for (size_t i = 0; i < n; i++) {
-		q[i] = (int8_t)(most_m == 0 ? 0 : nearest(m[i] / most_m * 127, 127));
-		u[i] = (uint8_t)(most_r == 0 ? 0 : nearest(r[i] / most_r * 255, 255));
-	}
+	quantize(m, n, most_m, 127, whole);
+	for (size_t i = 0; i < n; i++)
+		q[i] = (int8_t)whole[i];
+	quantize(r, n, most_r, 255, whole);
+	for (size_t i = 0; i < n; i++)
+		u[i] = (uint8_t)whole[i];
 	((float *)c->out[3].data)[(ptrdiff_t)block * c->out[3].stride[0]] = most_m;
 	((float *)c->out[4].data)[(ptrdiff_t)block * c->out[4].stride[0]] = most_r;
 }
@@ -372,17 +387,20 @@ static size_t scratch_pieces(const struct kernel_call *c)
 /* Products of f32 are exact in double. */
 static double squares(const float *x, size_t n)
 {
-	vf64 sum[2] = { { 0 } };
+	vf64 sum[4] = { { 0 } };
 	double lane[SIMD_WIDTH / 2], total = 0;
-	size_t whole = n / SIMD_WIDTH * SIMD_WIDTH;
+	size_t whole = n / (2 * SIMD_WIDTH) * (2 * SIMD_WIDTH);
 
-	for (size_t i = 0; i < whole; i += SIMD_WIDTH) {
-		vf64 a = simd_widen(x + i), b = simd_widen(x + i + SIMD_WIDTH / 2);
+	for (size_t i = 0; i < whole; i += 2 * SIMD_WIDTH) {
+		simd_prefetch((const uint8_t *)(x + i));
+		SIMD_UNROLL
+		for (size_t j = 0; j < 4; j++) {
+			vf64 v = simd_widen(x + i + j * (SIMD_WIDTH / 2));
 
-		sum[0] = simd_any_fma64(a, a, sum[0]);
-		sum[1] = simd_any_fma64(b, b, sum[1]);
+			sum[j] = simd_any_fma64(v, v, sum[j]);
+		}
 	}
-	simd_store64(lane, sum[0] + sum[1]);
+	simd_store64(lane, (sum[0] + sum[1]) + (sum[2] + sum[3]));
 	for (int i = 0; i < SIMD_WIDTH / 2; i++)
 		total += lane[i];
 	for (size_t i = whole; i < n; i++)
@@ -407,6 +425,7 @@ SIMD_INLINE double over_pieces(const struct kernel_call *c, double (*fn)(const f
 {
 	size_t n = kernel_elements(&c->in[0]), from, to;
 	double *sums = c->scratch, total = 0;
+	size_t step = c->in[0].dtype == DTYPE_F32 && n % SIMD_WIDTH == 0 ? PIECE : RUN;
 
 	if (c->phase == 1) {
 		for (size_t i = 0; i < pieces(c); i++)
@@ -418,9 +437,9 @@ SIMD_INLINE double over_pieces(const struct kernel_call *c, double (*fn)(const f
 		size_t last = (i + 1) * PIECE < n ? (i + 1) * PIECE : n;
 
 		sums[i] = 0;
-		for (size_t at = i * PIECE; at < last; at += RUN) {
+		for (size_t at = i * PIECE; at < last; at += step) {
 			float room[RUN];
-			size_t many = last - at < RUN ? last - at : RUN;
+			size_t many = last - at < step ? last - at : step;
 
 			sums[i] += fn(flat(&c->in[0], at, many, room), many);
 		}

@@ -156,7 +156,7 @@ static void fill_draw(struct draw *d)
 static void step(const struct kernel *k, struct draw *d, int parts, bool stochastic)
 {
 	struct optimizer_attributes a = { .stochastic = stochastic };
-	float h[] = { 1.0f / 4, 4 };
+	float h[] = { 0x1p-12f, 4096 };
 	struct kernel_tensor in[] = { tensor(DTYPE_BF16, d->p, 0, N), tensor(DTYPE_F32, d->m, 0, N),
 				      tensor(DTYPE_F32, d->g, 0, N), tensor(DTYPE_F32, h, 0, 2) };
 	struct kernel_call c = { .in = in,
