@@ -245,12 +245,17 @@ static void store_places(const struct convolution *v, const struct part *p, cons
 			      b->places);
 		return;
 	}
-	for (size_t n = 0; n < b->places; n++) {
-		size_t i = h->first_place + (b->place + n) / w->places * h->place_step;
-		size_t j = w->first_place + (b->place + n) % w->places * w->place_step;
-		ptrdiff_t at = plane + (ptrdiff_t)i * v->out->stride[2] + (ptrdiff_t)j;
+	for (size_t n = 0, i = b->place / w->places, j = b->place % w->places; n < b->places;
+	     i++, j = 0) {
+		ptrdiff_t row =
+			plane + (ptrdiff_t)(h->first_place + i * h->place_step) * v->out->stride[2];
 
-		operand_store(v->out->dtype, x + n, out + operand_bytes(v->out->dtype, at), 1);
+		for (; n < b->places && j < w->places; n++, j++) {
+			ptrdiff_t at = row + (ptrdiff_t)(w->first_place + j * w->place_step);
+
+			operand_store(v->out->dtype, x + n, out + operand_bytes(v->out->dtype, at),
+				      1);
+		}
 	}
 }
 

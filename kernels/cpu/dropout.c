@@ -19,11 +19,29 @@ struct draws {
 	bool down;
 };
 
-/* Ten rounds of Philox 4x32 (kernels/philox.h) on BLOCKS counters. */
-static void draw(const struct draws *d, uint64_t first, uint32_t word[4][BLOCKS])
+/* The upper and the lower half of each lane's product with M. */
+SIMD_INLINE void multiply(vu32 x, uint32_t m, vu32 *high, vu32 *low)
 {
-	uint32_t k0 = d->key[0], k1 = d->key[1];
+	*low = x * m;
+#if SIMD_WIDTH == 16
+	__m512i by = _mm512_set1_epi32((int)m), even = _mm512_mul_epu32((__m512i)x, by);
+	__m512i odd = _mm512_mul_epu32(_mm512_srli_epi64((__m512i)x, 32), by);
 
+	*high = (vu32)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+#elif SIMD_WIDTH == 8
+	__m256i by = _mm256_set1_epi32((int)m), even = _mm256_mul_epu32((__m256i)x, by);
+	__m256i odd = _mm256_mul_epu32(_mm256_srli_epi64((__m256i)x, 32), by);
+
+	*high = (vu32)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+#else
+	for (int i = 0; i < SIMD_WIDTH; i++)
+		(*high)[i] = (uint32_t)((uint64_t)x[i] * m >> 32);
+#endif
+}
+
+/* Counter FIRST + I in lane I. */
+static void count_up(const struct draws *d, uint64_t first, uint32_t word[4][BLOCKS])
+{
 	for (size_t i = 0; i < BLOCKS; i++) {
 		uint64_t block = d->down ? 0 : first + i, row = d->down ? first + i : d->row;
 
@@ -32,19 +50,31 @@ static void draw(const struct draws *d, uint64_t first, uint32_t word[4][BLOCKS]
 		word[2][i] = (uint32_t)row;
 		word[3][i] = (uint32_t)(row >> 32);
 	}
-	for (int round = 0; round < 10; round++) {
-		for (size_t i = 0; i < BLOCKS; i++) {
-			uint64_t p0 = (uint64_t)PHILOX_M0 * word[0][i];
-			uint64_t p1 = (uint64_t)PHILOX_M1 * word[2][i];
+}
 
-			word[0][i] = (uint32_t)(p1 >> 32) ^ word[1][i] ^ k0;
-			word[1][i] = (uint32_t)p1;
-			word[2][i] = (uint32_t)(p0 >> 32) ^ word[3][i] ^ k1;
-			word[3][i] = (uint32_t)p0;
+/* Ten rounds of Philox 4x32 (kernels/philox.h) on BLOCKS counters. */
+static void draw(const struct draws *d, uint64_t first, uint32_t word[4][BLOCKS])
+{
+	vu32 c[4][BLOCKS / SIMD_WIDTH];
+	uint32_t k0 = d->key[0], k1 = d->key[1];
+
+	count_up(d, first, word);
+	memcpy(c, word, sizeof(c));
+	for (int round = 0; round < 10; round++) {
+		for (size_t i = 0; i < BLOCKS / SIMD_WIDTH; i++) {
+			vu32 high0 = { 0 }, low0, high1 = { 0 }, low1;
+
+			multiply(c[0][i], PHILOX_M0, &high0, &low0);
+			multiply(c[2][i], PHILOX_M1, &high1, &low1);
+			c[0][i] = high1 ^ c[1][i] ^ k0;
+			c[1][i] = low1;
+			c[2][i] = high0 ^ c[3][i] ^ k1;
+			c[3][i] = low0;
 		}
 		k0 += PHILOX_W0;
 		k1 += PHILOX_W1;
 	}
+	memcpy(word, c, sizeof(c));
 }
 
 /* The words of N elements, whole blocks of each row from FIRST on; OUT has room for BLOCKS blocks more. */
@@ -56,9 +86,12 @@ static void draw_many(const struct draws *d, size_t n, uint32_t *out)
 		uint32_t word[4][BLOCKS];
 
 		draw(d, d->first + i / each, word);
-		for (size_t j = 0; j < BLOCKS; j++)
-			for (size_t k = 0; k < each; k++)
-				out[i + j * each + k] = word[k][j];
+		if (d->down)
+			memcpy(out + i, word[0], sizeof(word[0]));
+		else
+			for (size_t j = 0; j < BLOCKS; j++)
+				for (size_t k = 0; k < 4; k++)
+					out[i + j * 4 + k] = word[k][j];
 	}
 }
 
@@ -81,10 +114,15 @@ static ptrdiff_t run_at(const struct kernel_tensor *t, size_t outer)
 static void drop(const struct kernel_call *c, const uint32_t *word, float *x, size_t n)
 {
 	const struct dropout_attributes *a = c->attributes;
-	float p = (float)a->p, scale = (float)(1 / (1 - a->p));
+	float scale = (float)(1 / (1 - a->p));
+	/* A uniform number, word / 2^8 / 2^24, is below p as its integer is below p 2^24. */
+	int32_t below = (int32_t)ceilf((float)a->p * 0x1p24f);
 
-	for (size_t i = 0; i < n; i++)
-		x[i] = random_uniform_of(word[i]) < p ? 0.0f : x[i] * scale;
+	for (size_t i = 0; i < n; i++) {
+		float y = x[i] * scale;
+
+		x[i] = (int32_t)(word[i] >> 8) < below ? 0.0f : y;
+	}
 }
 
 /* Elements FIRST to FIRST + N - 1 of run OUTER of LENGTH. */
