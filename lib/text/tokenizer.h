@@ -30,7 +30,7 @@ const struct added_spec *tokenizer_added(const struct tokenizer *t, uint32_t id)
 /* Added tokens that are special, in text: */
 enum special_mode {
 	SPECIAL_PLAIN, /* are text like any other; added tokens that are not special match all the same */
-	SPECIAL_PARSE, /* are what they say */
+	SPECIAL_PARSE,	/* are what they say */
 	SPECIAL_REFUSE, /* are an error that names the token and its place */
 };
 
