@@ -47,10 +47,15 @@ SIMD_INLINE void gemm_run(const struct kernel_tensor *t, ptrdiff_t at, float *ou
 
 /*
  * Lines FIRST to FIRST + N - 1, elements K0 to K0 + KN - 1, into panels of WIDTH lines: line l, element k at
- * OUT[l / WIDTH * STEP + (k - K0) * WIDTH + l % WIDTH]; the last panel is filled up with zeros. One of the steps is 1.
+ * OUT[l / WIDTH * STEP + (k - K0) * WIDTH + l % WIDTH]; the last panel is filled up with zeros. One of the steps is 1. WIDTH is
+ * GEMM_ROWS or GEMM_COLUMNS.
  */
 void LEVEL_NAME(gemm_pack)(const struct gemm_source *s, size_t first, size_t n, size_t k0,
 			   size_t kn, size_t width, size_t step, float *out);
+
+/* ROWS x COLUMNS, rows STRIDE apart, the other way round: OUT[column * OUT_STRIDE + row]. */
+void LEVEL_NAME(gemm_turn)(const float *in, size_t rows, size_t columns, size_t stride, float *out,
+			   size_t out_stride);
 
 /* C, GEMM_ROWS rows STRIDE apart, += A panel by B panel over KN. */
 void LEVEL_NAME(gemm_tile)(const float *a, const float *b, size_t kn, float *c, size_t stride);
