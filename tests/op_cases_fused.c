@@ -176,8 +176,13 @@ void cases_rope(struct op_cases *c)
 struct attention_case {
 	size_t rows, keys, heads, groups, dim, value_dim;
 	struct attention_attributes a;
-	bool bias, mask, documents, positions;
+	int bias; /* 1: of each head; 2: of all */
+	bool mask;
+	int documents; /* 1: in any order; 2: one after another */
+	bool positions;
 	size_t pages;
+	int64_t back; /* that the queries' positions are before the last keys */
+	bool large;   /* too much for differences */
 };
 
 static void attention_operands(struct op_case *x, const struct attention_case *o)
@@ -188,7 +193,7 @@ static void attention_operands(struct op_case *x, const struct attention_case *o
 	case_floats(x, SHAPE(stored, o->groups, o->dim), FILL_NORMAL);
 	case_floats(x, SHAPE(stored, o->groups, o->value_dim), FILL_NORMAL);
 	if (o->bias)
-		case_floats(x, SHAPE(o->heads, o->rows, o->keys), FILL_NORMAL);
+		case_floats(x, SHAPE(o->bias == 2 ? 1 : o->heads, o->rows, o->keys), FILL_NORMAL);
 	else
 		case_none(x);
 	if (o->mask)
@@ -197,29 +202,49 @@ static void attention_operands(struct op_case *x, const struct attention_case *o
 		case_none(x);
 	for (int i = 0; i < 2; i++)
 		if (o->documents)
-			case_exact(x, DTYPE_I32, SHAPE(i ? o->keys : o->rows), FILL_IDS, 0, 2);
+			case_exact(x, DTYPE_I32, SHAPE(i ? o->keys : o->rows),
+				   o->documents == 2 ? FILL_OFFSETS : FILL_IDS, 0,
+				   o->documents == 2 ? 5 : 2);
 		else
 			case_none(x);
+	for (int i = 0; i < 4; i++)
+		x->in[i].gradient = x->in[i].gradient && !o->large;
 	if (!o->positions && !o->pages)
 		return;
-	case_exact(x, DTYPE_I32, SHAPE(o->rows), FILL_COUNT, (int64_t)(o->keys - o->rows), 0);
+	case_exact(x, DTYPE_I32, SHAPE(o->rows), FILL_COUNT, (int64_t)(o->keys - o->rows) - o->back,
+		   0);
 	case_exact(x, DTYPE_I32, SHAPE(o->keys), FILL_COUNT, 0, 0);
 }
 
 static const struct attention_case attentions[] = {
-	{ 5, 5, 2, 2, 8, 8, { .causal = 1 }, 0, 0, 0, 0, 0 },
-	{ 7, 7, 4, 2, 16, 8, { .causal = 1, .window = 3 }, 0, 0, 0, 0, 0 },
-	{ 3, 9, 4, 1, 8, 24, { .scale = 0.5 }, 1, 0, 0, 0, 0 },
-	{ 4, 11, 2, 1, 8, 8, { .soft_cap = 2 }, 0, 1, 0, 0, 0 },
-	{ 6, 6, 2, 1, 33, 33, { .causal = 1 }, 0, 0, 1, 0, 0 },
-	{ 3, 8, 2, 2, 8, 8, { .causal = 1, .soft_cap = 1.5 }, 1, 0, 0, 1, 0 },
+	{ 5, 5, 2, 2, 8, 8, { .causal = 1 }, 0, 0, 0, 0, 0, 0, 0 },
+	{ 7, 7, 4, 2, 16, 8, { .causal = 1, .window = 3 }, 0, 0, 0, 0, 0, 0, 0 },
+	{ 3, 9, 4, 1, 8, 24, { .scale = 0.5 }, 1, 0, 0, 0, 0, 0, 0 },
+	{ 4, 11, 2, 1, 8, 8, { .soft_cap = 2 }, 0, 1, 0, 0, 0, 0, 0 },
+	{ 6, 6, 2, 1, 33, 33, { .causal = 1 }, 0, 0, 1, 0, 0, 0, 0 },
+	{ 3, 8, 2, 2, 8, 8, { .causal = 1, .soft_cap = 1.5 }, 1, 0, 0, 1, 0, 0, 0 },
+};
+/* Several tiles of queries and keys, the last not whole; tiles that none and that all see; queries that see nothing. */
+static const struct attention_case large_attentions[] = {
+	{ 21, 101, 10, 2, 4, 6, { .causal = 1 }, .large = true },
+	{ 100, 100, 1, 1, 5, 3, { .causal = 1, .window = 9 }, .large = true },
+	{ 97, 97, 1, 1, 4, 4, { .scale = 0.25 }, .documents = 2, .large = true },
+	{ 7, 103, 2, 2, 4, 4, { .window = 60, .soft_cap = 3 }, .bias = 1, .large = true },
+	{ 5, 200, 4, 2, 8, 4, { .causal = 1 }, .bias = 2, .large = true },
+	{ 9, 130, 2, 1, 4, 20, { .scale = 1 }, .mask = true, .large = true },
+	{ 6, 99, 2, 2, 4, 4, { .causal = 1 }, .positions = true, .back = 96, .large = true },
+	{ 97, 97, 2, 2, 4, 4, { .causal = 1 }, .bias = 1, .large = true },
 };
 #define N_ATTENTIONS (sizeof(attentions) / sizeof(attentions[0]))
+#define N_LARGE	     (sizeof(large_attentions) / sizeof(large_attentions[0]))
 
 void cases_attention(struct op_cases *c)
 {
-	struct attention_case paged = {
-		2, 8, 2, 1, 8, 8, { .causal = 1, .page = 4 }, 0, 0, 0, 1, 3
+	struct attention_case paged = { 2, 8, 2, 1, 8, 8, { .causal = 1, .page = 4 },
+					0, 0, 0, 1, 3, 0, 0 };
+	/* A page that is not there. */
+	struct attention_case holes = {
+		24, 108, 4, 1, 4, 4, { .page = 36 }, .positions = true, .pages = 3, .large = true
 	};
 	struct op_case *x;
 
@@ -230,6 +255,11 @@ void cases_attention(struct op_cases *c)
 	case_given(x, DTYPE_I32, 2, (double[]){ 2, 0 });
 	for (int i = 0; i < 3; i++)
 		x->in[i].gradient = false; /* there is none through pages */
+	for (size_t i = 0; i < N_LARGE; i++)
+		attention_operands(case_new(c, &large_attentions[i].a), &large_attentions[i]);
+	x = case_new(c, &holes.a);
+	attention_operands(x, &holes);
+	case_given(x, DTYPE_I32, 3, (double[]){ 2, -1, 0 });
 }
 
 /* dout, out and lse must belong together: the gradient is tested through attention. */
