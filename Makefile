@@ -14,6 +14,8 @@ LDFLAGS  =
 
 -include config.mk
 
+comma := ,
+
 # --- what is asked for -------------------------------------------------------------------
 ifdef DEBUG
 CFLAGS  := -O0 -g3
@@ -30,7 +32,6 @@ ifndef V
 Q = @
 say = @printf '  %-5s %s\n' $(1) $(2);
 endif
-comma := ,
 
 # --- the libraries (design.md, 1.8): pkg-config finds them ---------------------------------
 PKGS    = libxxhash libcjson libpcre2-8 libarchive zlib
