@@ -25,7 +25,7 @@
  * multiples of the block.
  */
 struct kernel_tensor {
-	void *data; /* of the first element; NULL: an optional operand that is not there */
+	void *data; /* of the first element; NULL: an optional operand that is not there (its dtype is DTYPE_UNKNOWN) */
 	enum dtype dtype;
 	int n_axes;		       /* 0: a scalar */
 	size_t shape[KERNEL_AXES];     /* slowest first; 0 is allowed */

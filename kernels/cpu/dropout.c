@@ -7,6 +7,7 @@
 
 #include "kernels/attributes.h"
 #include "kernels/cpu/operand.h"
+#include "kernels/cpu/simd_philox.h"
 #include "kernels/random.h"
 
 #define CHUNK  512
@@ -18,26 +19,6 @@ struct draws {
 	uint64_t first, row;
 	bool down;
 };
-
-/* The upper and the lower half of each lane's product with M. */
-SIMD_INLINE void multiply(vu32 x, uint32_t m, vu32 *high, vu32 *low)
-{
-	*low = x * m;
-#if SIMD_WIDTH == 16
-	__m512i by = _mm512_set1_epi32((int)m), even = _mm512_mul_epu32((__m512i)x, by);
-	__m512i odd = _mm512_mul_epu32(_mm512_srli_epi64((__m512i)x, 32), by);
-
-	*high = (vu32)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
-#elif SIMD_WIDTH == 8
-	__m256i by = _mm256_set1_epi32((int)m), even = _mm256_mul_epu32((__m256i)x, by);
-	__m256i odd = _mm256_mul_epu32(_mm256_srli_epi64((__m256i)x, 32), by);
-
-	*high = (vu32)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-#else
-	for (int i = 0; i < SIMD_WIDTH; i++)
-		(*high)[i] = (uint32_t)((uint64_t)x[i] * m >> 32);
-#endif
-}
 
 /* Counter FIRST + I in lane I. */
 static void count_up(const struct draws *d, uint64_t first, uint32_t word[4][BLOCKS])
@@ -52,29 +33,19 @@ static void count_up(const struct draws *d, uint64_t first, uint32_t word[4][BLO
 	}
 }
 
-/* Ten rounds of Philox 4x32 (kernels/philox.h) on BLOCKS counters. */
+/* The words of BLOCKS counters. */
 static void draw(const struct draws *d, uint64_t first, uint32_t word[4][BLOCKS])
 {
-	vu32 c[4][BLOCKS / SIMD_WIDTH];
-	uint32_t k0 = d->key[0], k1 = d->key[1];
-
 	count_up(d, first, word);
-	memcpy(c, word, sizeof(c));
-	for (int round = 0; round < 10; round++) {
-		for (size_t i = 0; i < BLOCKS / SIMD_WIDTH; i++) {
-			vu32 high0 = { 0 }, low0, high1 = { 0 }, low1;
+	for (size_t i = 0; i < BLOCKS; i += SIMD_WIDTH) {
+		vu32 c[4];
 
-			multiply(c[0][i], PHILOX_M0, &high0, &low0);
-			multiply(c[2][i], PHILOX_M1, &high1, &low1);
-			c[0][i] = high1 ^ c[1][i] ^ k0;
-			c[1][i] = low1;
-			c[2][i] = high0 ^ c[3][i] ^ k1;
-			c[3][i] = low0;
-		}
-		k0 += PHILOX_W0;
-		k1 += PHILOX_W1;
+		for (int j = 0; j < 4; j++)
+			memcpy(&c[j], &word[j][i], sizeof(c[j]));
+		simd_philox(d->key, c);
+		for (int j = 0; j < 4; j++)
+			memcpy(&word[j][i], &c[j], sizeof(c[j]));
 	}
-	memcpy(word, c, sizeof(c));
 }
 
 /* The words of N elements, whole blocks of each row from FIRST on; OUT has room for BLOCKS blocks more. */

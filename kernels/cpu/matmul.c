@@ -7,9 +7,8 @@
  */
 #include "kernels/cpu/level.h"
 
-#include "kernels/attributes.h"
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/simd_math.h"
 
 #define BLOCK_ROWS    96
 #define BLOCK_COLUMNS 384 /* of the result: a multiple of every GEMM_COLUMNS */
@@ -189,26 +188,6 @@ static void sum_block(const struct product *p, const struct block *b, const floa
 
 /* --- the epilogue --- */
 
-SIMD_INLINE vf32 activate(vf32 x, uint32_t activation)
-{
-	switch (activation) {
-	case ACTIVATION_RELU: return simd_select(x < simd_f32(0.0f), x, simd_f32(0.0f));
-	case ACTIVATION_RELU2: x = simd_select(x < simd_f32(0.0f), x, simd_f32(0.0f)); return x * x;
-	case ACTIVATION_SILU: return simd_silu(x);
-	case ACTIVATION_GELU: return simd_gelu(x);
-	case ACTIVATION_GELU_TANH: return simd_gelu_tanh(x);
-	case ACTIVATION_SIGMOID: return simd_sigmoid(x);
-	default: return simd_tanh(x);
-	}
-}
-
-/* A row of the block of sums: whole vectors, past the columns too. */
-static void activate_row(float *x, size_t n, uint32_t activation)
-{
-	for (size_t j = 0; j < n; j += SIMD_WIDTH)
-		simd_store(x + j, activate(simd_load(x + j), activation));
-}
-
 /* N values of operand T from AT on, STEP apart, as f32. */
 static const float *values(const struct kernel_tensor *t, ptrdiff_t at, ptrdiff_t step, size_t n,
 			   float *room)
@@ -270,7 +249,7 @@ static void finish_row(const struct kernel_call *c, const struct product *p, con
 		add_bias(c, b, x);
 	if (m->activation) {
 		operand_round(out->dtype, x, b->columns);
-		activate_row(x, b->columns, m->activation);
+		activation_row(x, b->columns, m->activation);
 	}
 	if (has(c, 3)) {
 		operand_round(out->dtype, x, b->columns);

@@ -16,7 +16,7 @@ static const struct kernel *const ref_kernels[] = {
 	NULL,
 };
 
-static const struct backend ref = { .name = "ref", .kernels = ref_kernels, .host = true };
+static const struct backend ref = { .name = "ref", .kernels = ref_kernels };
 
 const struct backend *backend_ref(void)
 {
@@ -39,8 +39,7 @@ LEVEL_LIST(CPU_TABLE)
 #undef CPU_TABLE
 
 static const struct backend cpu[LEVEL_COUNT] = {
-#define CPU_BACKEND(level) \
- [LEVEL_##level] = { .name = "cpu", .kernels = cpu_kernels_##level, .host = true },
+#define CPU_BACKEND(level) [LEVEL_##level] = { .name = "cpu", .kernels = cpu_kernels_##level },
 	LEVEL_LIST(CPU_BACKEND)
 #undef CPU_BACKEND
 };

@@ -33,7 +33,7 @@ static int passes(struct plan *p)
 
 	if (plan_order(p) < 0)
 		return -1;
-	if (p->options.recompute != RECOMPUTE_NONE && plan_recompute(p) < 0)
+	if (p->options.recompute && plan_recompute(p) < 0)
 		return -1;
 	if (!(without & PLAN_FOLD) && plan_fold(p) < 0)
 		return -1;
@@ -85,20 +85,14 @@ static int find_derived(struct plan *p)
 static int check_memory(const struct plan *p)
 {
 	uint64_t total = plan_bytes_total(p);
-	struct buffer b = { 0 };
-	int result;
 
 	if (p->options.memory == 0 || total <= p->options.memory)
 		return 0;
-	if (plan_print_memory(p, &b) < 0)
-		return -1;
-	result = err_set(ERR_LIMIT,
-			 "%" PRIu64 " bytes are needed, %" PRIu64
-			 " allowed: activations and workspace take %" PRIu64
-			 " of it (a smaller micro-batch, shorter rows or recomputation lower them)",
-			 total, p->options.memory, p->arena_size);
-	buffer_free(&b);
-	return result;
+	return err_set(ERR_LIMIT,
+		       "%" PRIu64 " bytes are needed, %" PRIu64
+		       " allowed: activations and workspace take %" PRIu64
+		       " of it (a smaller micro-batch, shorter rows or recomputation lower them)",
+		       total, p->options.memory, p->arena_size);
 }
 
 int plan_new(struct plan **out, struct graph *g, const struct plan_options *o)

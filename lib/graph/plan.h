@@ -3,7 +3,7 @@
  *
  * plan_new drops nodes that no output, update in place or gradient needs, folds constants, merges equal nodes, fuses the named
  * patterns, chooses a kernel for every node, and gives every intermediate a place in one arena by its lifetime. All errors
- * come here; a run cannot fail on the host backends. Nothing is allocated before plan_allocate (or the first run), so that
+ * come here; a run cannot fail. Nothing is allocated before plan_allocate (or the first run), so that
  * what does not fit is refused with the options that would make it fit.
  *
  * A graph belongs to at most one plan, which may change it; it must outlive the plan.
@@ -18,16 +18,13 @@
 
 /* What may be turned off; results are the same to the bit either way. */
 enum plan_pass {
-	PLAN_FOLD = 1,	    /* constants are computed once */
-	PLAN_MERGE = 2,	    /* equal nodes become one */
-	PLAN_IN_PLACE = 4,  /* elementwise results over an operand that ends there */
-	PLAN_EPILOGUE = 8,  /* bias, activation, residual, accumulation into the matmul before */
-	PLAN_SEGMENTS = 16, /* chains of row-wise ops tile by tile */
-	PLAN_REUSE = 32,    /* memory of what has ended is used again */
+	PLAN_FOLD = 1,	   /* constants are computed once */
+	PLAN_MERGE = 2,	   /* equal nodes become one */
+	PLAN_IN_PLACE = 4, /* elementwise results over an operand that ends there */
+	PLAN_EPILOGUE = 8, /* activation, residual, accumulation into the product before */
+	PLAN_REUSE = 16,   /* memory of what has ended is used again */
 };
-#define PLAN_ALL 63u
-
-enum plan_recompute { RECOMPUTE_NONE, RECOMPUTE_BLOCKS, RECOMPUTE_AUTO };
+#define PLAN_ALL 31u
 
 /* An arena that several plans share; they must not run at the same time. */
 struct plan_arena;
@@ -41,9 +38,8 @@ struct plan_options {
 	unsigned without;	       /* passes that are turned off */
 	bool strict;		       /* a node that the backend does not claim is an error */
 	bool guard;		       /* tests: every tensor in pages of its own, nothing reused */
-	enum plan_recompute
-		recompute; /* scopes named by graph_block are computed again in the backward half */
-	uint64_t memory;   /* bytes at most; 0: no limit */
+	bool recompute;	 /* scopes named by graph_block are computed again in the backward half */
+	uint64_t memory; /* bytes at most; 0: no limit */
 };
 
 struct plan;
@@ -87,7 +83,7 @@ struct plan_life plan_life(const struct plan *p, size_t i);
  */
 void *plan_data(struct plan *p, const struct tensor *t);
 
-/* Draws are keyed by SEED and STEP. 0; -1 only on errors of a device. */
+/* Draws are keyed by SEED and STEP. 0; -1 when there is no memory (plan_allocate), which a run after it cannot be. */
 int plan_run(struct plan *p, uint64_t seed, uint64_t step);
 
 /* --- what ran --- */

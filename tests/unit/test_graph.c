@@ -141,7 +141,7 @@ static void test_same_bits(enum dtype compute)
 		got = planned((struct plan_options){ 0 }, threads, compute, &all);
 		tap_ok(got == want, "%s: %d threads", dtype_name(compute), threads);
 	}
-	got = planned((struct plan_options){ .recompute = RECOMPUTE_BLOCKS }, 2, compute, &again);
+	got = planned((struct plan_options){ .recompute = true }, 2, compute, &again);
 	tap_ok(got == want, "%s: recomputed", dtype_name(compute));
 	tap_ok(all < none, "%zu steps with all passes, %zu without", all, none);
 	tap_ok(again > all, "%zu steps with recomputation", again);
