@@ -37,6 +37,7 @@ struct kernel_call {
 	int n_in, n_out;
 	const void *attributes; /* the op's struct of kernels/attributes.h; NULL when it has none */
 	void *scratch; /* what the kernel asked for, aligned to 64, shared by all parts, not cleared */
+	void *kept;    /* the same, of what phase 0 makes of one operand alone */
 	int part, parts; /* this thread's share: 0 <= part < parts */
 	int phase;	 /* 0 to phases - 1; every part ends a phase before any begins the next */
 	/*
@@ -56,7 +57,13 @@ struct kernel {
 	 */
 	bool (*claims)(const struct kernel_call *c);
 	size_t (*scratch)(const struct kernel_call *c); /* bytes; looks at parts too. NULL: none */
-	int phases;					/* 0 is 1 */
+	/*
+	 * Bytes of what phase 0 writes to c->kept from operand *IN alone (a weight packed for the products to come), which later
+	 * phases only read. While that operand stays as it is a plan may leave phase 0 out and give the same c->kept. NULL, or 0
+	 * bytes: phase 0 is as any other.
+	 */
+	size_t (*kept)(const struct kernel_call *c, int *in);
+	int phases; /* 0 is 1 */
 	void (*run)(const struct kernel_call *c);
 };
 

@@ -41,45 +41,9 @@ static int passes(struct plan *p)
 		return -1;
 	if (!(without & PLAN_EPILOGUE) && plan_epilogues(p) < 0)
 		return -1;
-	if (plan_order(p) < 0 || plan_steps(p) < 0)
+	if (plan_order(p) < 0 || plan_steps(p) < 0 || plan_find_kept(p) < 0)
 		return -1;
 	return plan_places(p);
-}
-
-/* A graph of one node, its cast, so that a derived form is made as anything else is. */
-static int make_derived(struct plan *p, struct plan_derived *d)
-{
-	struct store_entry *e = d->entry;
-	struct tensor *from = graph_entry(p->g, e->source);
-	struct tensor *to = from ? op_cast(p->g, from, e->dtype) : NULL;
-
-	if (!to)
-		return graph_check(p->g);
-	return plan_make_step(p, to->node, &d->step);
-}
-
-static bool is_derived(const struct node *n)
-{
-	return n->op == OP_PARAMETER && tensor_entry(n->out[0])->source;
-}
-
-static int find_derived(struct plan *p)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->n_order; i++)
-		n += is_derived(p->order[i]);
-	p->derived = mem_new(n + 1, sizeof(*p->derived));
-	if (!p->derived)
-		return -1;
-	for (size_t i = 0; i < p->n_order; i++) {
-		if (!is_derived(p->order[i]))
-			continue;
-		p->derived[p->n_derived].entry = tensor_entry(p->order[i]->out[0]);
-		if (make_derived(p, &p->derived[p->n_derived++]) < 0)
-			return -1;
-	}
-	return 0;
 }
 
 static int check_memory(const struct plan *p)
@@ -117,7 +81,7 @@ int plan_new(struct plan **out, struct graph *g, const struct plan_options *o)
 	}
 	p->arena = p->options.arena ? p->options.arena : &p->own;
 	spin_barrier_init(&p->barrier);
-	if (take_nodes(p) < 0 || passes(p) < 0 || find_derived(p) < 0 || check_memory(p) < 0) {
+	if (take_nodes(p) < 0 || passes(p) < 0 || plan_find_casts(p) < 0 || check_memory(p) < 0) {
 		plan_free(p);
 		return -1;
 	}
@@ -235,6 +199,9 @@ static int ready_entries(struct plan *p)
 		if (ready_entry(p, p->derived[i].entry->source, false) < 0 ||
 		    ready_entry(p, p->derived[i].entry, false) < 0)
 			return -1;
+	for (size_t i = 0; i < p->n_forms; i++)
+		if (ready_entry(p, p->forms[i]->form, false) < 0)
+			return -1;
 	return 0;
 }
 
@@ -273,6 +240,7 @@ void plan_free(struct plan *p)
 	free(p->places);
 	free(p->place_of);
 	free(p->derived);
+	free(p->forms);
 	free(p);
 }
 
@@ -304,6 +272,8 @@ uint64_t plan_bytes(const struct plan *p, enum plan_memory kind)
 		if (t && kind_of(tensor_entry(t)) == kind)
 			bytes += tensor_entry(t)->size;
 	}
+	for (size_t i = 0; kind == PLAN_DERIVED && i < p->n_forms; i++)
+		bytes += p->forms[i]->form->size;
 	return bytes;
 }
 

@@ -38,6 +38,7 @@ struct plan_options {
 	unsigned without;	       /* passes that are turned off */
 	bool strict;		       /* a node that the backend does not claim is an error */
 	bool guard;		       /* tests: every tensor in pages of its own, nothing reused */
+	bool keep; /* what kernels make of weights alone (packed ones) is kept in the store, for all runs */
 	bool recompute;	 /* scopes named by graph_block are computed again in the backward half */
 	uint64_t memory; /* bytes at most; 0: no limit */
 };

@@ -163,7 +163,7 @@ int plan_make_step(struct plan *p, struct node *n, struct plan_step *s)
 	const struct op_info *info = op_info(n->op);
 
 	s->node = n;
-	s->scratch = NOWHERE;
+	s->scratch = s->kept = NOWHERE;
 	if (plan_operands(n, s->in, s->out) < 0)
 		return err_set(ERR_UNSUPPORTED, "%s: %s: more than %d axes", n->scope, info->name,
 			       KERNEL_AXES);

@@ -128,17 +128,26 @@ static int place_output(struct plan *p, const uint32_t *last, uint32_t step, con
 	return 0;
 }
 
+/* Room of the step alone, for its kernel. */
+static int place_room(struct plan *p, uint32_t step, uint64_t size, uint32_t *place)
+{
+	if (size == 0)
+		return 0;
+	*place = (uint32_t)p->n_places;
+	return add_place(p, NULL, size, step, step);
+}
+
 static int place_scratch(struct plan *p, uint32_t i)
 {
 	struct plan_step *s = &p->steps[i];
 	uint64_t size = s->kernel->scratch ? s->kernel->scratch(&s->call) : 0;
+	uint64_t kept = s->form ? 0 : s->kept_bytes;
 
-	if (size == 0)
-		return 0;
-	if (size > p->scratch_size)
-		p->scratch_size = size;
-	s->scratch = (uint32_t)p->n_places;
-	return add_place(p, NULL, size, i, i);
+	if (size + kept > p->scratch_size)
+		p->scratch_size = size + kept;
+	if (place_room(p, i, size, &s->scratch) < 0)
+		return -1;
+	return place_room(p, i, kept, &s->kept);
 }
 
 static int find_places(struct plan *p, const uint32_t *last)
@@ -284,6 +293,10 @@ void plan_resolve(struct plan *p)
 			s->out[j].data = plan_pointer(p, s->node->out[j]);
 		if (s->scratch != NOWHERE)
 			s->call.scratch = place_pointer(p, s->scratch);
+		if (s->kept != NOWHERE)
+			s->call.kept = place_pointer(p, s->kept);
+		else if (s->form)
+			s->call.kept = s->form->data;
 	}
 	for (size_t i = 0; i < p->n_derived; i++) {
 		p->derived[i].step.in[0].data = p->derived[i].entry->source->data;

@@ -23,9 +23,12 @@ struct plan_step {
 	struct kernel_tensor in[KERNEL_TENSORS], out[KERNEL_TENSORS];
 	struct kernel_call call; /* all but part, phase and key */
 	uint32_t scratch;	 /* its place, or NOWHERE */
-	bool serial;		 /* too small to share: part 0 alone */
-	bool barrier;		 /* all meet before it */
-	bool dynamic;		 /* an operand has rows known at run time, or the node a count */
+	uint32_t kept;		 /* the place of what phase 0 makes of one operand, or NOWHERE */
+	size_t kept_bytes;
+	struct store_entry *form; /* NULL, or where the store keeps that: phase 0 is not run */
+	bool serial;		  /* too small to share: part 0 alone */
+	bool barrier;		  /* all meet before it */
+	bool dynamic;		  /* an operand has rows known at run time, or the node a count */
 	double operations, bytes;
 	double seconds;
 	uint64_t runs;
@@ -56,6 +59,8 @@ struct plan {
 	uint64_t arena_size, scratch_size;
 	struct plan_derived *derived; /* owned */
 	size_t n_derived;
+	struct plan_step **forms; /* owned: one step for every form that the store keeps */
+	size_t n_forms;
 	void **pages; /* owned: with guard, the mapping of each place */
 	size_t n_unclaimed;
 	/* What pointers were resolved against: */
@@ -86,6 +91,20 @@ int plan_steps(struct plan *p);
 int plan_make_step(struct plan *p, struct node *n, struct plan_step *s);
 /* The operands of N as a kernel sees them; data stay NULL. -1: too many axes. */
 int plan_operands(const struct node *n, struct kernel_tensor *in, struct kernel_tensor *out);
+
+/* --- plan_derived.c --- */
+int plan_find_casts(struct plan *p);
+int plan_find_kept(struct plan *p);
+void plan_refresh(struct plan *p); /* what is stale of them, before a run */
+
+/* --- plan_run.c --- */
+enum plan_phases {
+	PLAN_PHASES_ALL,
+	PLAN_PHASES_KEPT
+}; /* those of a run, or that which makes the form */
+void plan_run_step(struct plan *p, const struct plan_step *s, int part, int parts,
+		   enum plan_phases which);
+void plan_on_team(struct plan *p, void (*fn)(void *arg, int part, int parts));
 
 /* --- plan_memory.c: places --- */
 int plan_places(struct plan *p);

@@ -62,25 +62,31 @@ static void cut_operands(const struct plan *p, const struct plan_step *s, struct
 	c->rows = out[0].n_axes ? out[0].shape[0] : 1;
 }
 
-static void run_phases(struct plan *p, const struct plan_step *s, struct kernel_call *c)
+static void run_phases(struct plan *p, const struct plan_step *s, struct kernel_call *c,
+		       enum plan_phases which)
 {
 	int phases = s->kernel->phases ? s->kernel->phases : 1;
+	int first = which == PLAN_PHASES_ALL && s->form ? 1 : 0;
 
-	for (c->phase = 0; c->phase < phases; c->phase++) {
-		if (c->phase && c->parts > 1)
+	if (which == PLAN_PHASES_KEPT)
+		phases = 1;
+	for (c->phase = first; c->phase < phases; c->phase++) {
+		if (c->phase > first && c->parts > 1)
 			spin_barrier_wait(&p->barrier, c->parts);
 		s->kernel->run(c);
 	}
 }
 
-static void run_step(struct plan *p, const struct plan_step *s, int part, int parts)
+void plan_run_step(struct plan *p, const struct plan_step *s, int part, int parts,
+		   enum plan_phases which)
 {
 	struct kernel_tensor in[KERNEL_TENSORS], out[KERNEL_TENSORS];
 	struct kernel_call c;
 
 	if (s->serial && part > 0)
 		return;
-	if (s->node->count && s->node->iteration >= scalar_of(p, s->node->count))
+	if (s->node->count && s->node->iteration >= scalar_of(p, s->node->count) &&
+	    which == PLAN_PHASES_ALL)
 		return;
 	c = s->call;
 	c.part = part;
@@ -88,7 +94,7 @@ static void run_step(struct plan *p, const struct plan_step *s, int part, int pa
 	if (s->dynamic)
 		cut_operands(p, s, &c, in, out);
 	set_key(p, s->node, &c);
-	run_phases(p, s, &c);
+	run_phases(p, s, &c, which);
 }
 
 static void run_part(void *arg, int part, int parts)
@@ -98,7 +104,7 @@ static void run_part(void *arg, int part, int parts)
 	for (size_t i = 0; i < p->n_steps; i++) {
 		if (p->steps[i].barrier && parts > 1)
 			spin_barrier_wait(&p->barrier, parts);
-		run_step(p, &p->steps[i], part, parts);
+		plan_run_step(p, &p->steps[i], part, parts, PLAN_PHASES_ALL);
 	}
 }
 
@@ -110,7 +116,7 @@ static void run_measured(void *arg, int part, int parts)
 	for (size_t i = 0; i < p->n_steps; i++) {
 		uint64_t start = clock_ns();
 
-		run_step(p, &p->steps[i], part, parts);
+		plan_run_step(p, &p->steps[i], part, parts, PLAN_PHASES_ALL);
 		if (parts > 1)
 			spin_barrier_wait(&p->barrier, parts);
 		if (part == 0) {
@@ -120,37 +126,12 @@ static void run_measured(void *arg, int part, int parts)
 	}
 }
 
-/* --- derived forms --- */
-
-static void run_derived(void *arg, int part, int parts)
-{
-	struct plan *p = arg;
-
-	for (size_t i = 0; i < p->n_derived; i++)
-		if (p->derived[i].entry->source_version != p->derived[i].entry->source->version)
-			run_step(p, &p->derived[i].step, part, parts);
-}
-
-static void on_team(struct plan *p, void (*fn)(void *arg, int part, int parts))
+void plan_on_team(struct plan *p, void (*fn)(void *arg, int part, int parts))
 {
 	if (p->options.team)
 		team_run(p->options.team, fn, p);
 	else
 		fn(p, 0, 1);
-}
-
-static void refresh_derived(struct plan *p)
-{
-	bool stale = false;
-
-	for (size_t i = 0; i < p->n_derived; i++)
-		stale |=
-			p->derived[i].entry->source_version != p->derived[i].entry->source->version;
-	if (!stale)
-		return;
-	on_team(p, run_derived);
-	for (size_t i = 0; i < p->n_derived; i++)
-		p->derived[i].entry->source_version = p->derived[i].entry->source->version;
 }
 
 static void touch_updated(struct plan *p)
@@ -170,8 +151,8 @@ int plan_run(struct plan *p, uint64_t seed, uint64_t step)
 		return -1;
 	p->seed = seed;
 	p->step = step;
-	refresh_derived(p);
-	on_team(p, p->measuring ? run_measured : run_part);
+	plan_refresh(p);
+	plan_on_team(p, p->measuring ? run_measured : run_part);
 	touch_updated(p);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include "lib/graph/store.h"
 
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +200,22 @@ struct store_entry *store_cast(struct store *s, struct store_entry *e, enum dtyp
 	e->cast->source = e;
 	e->cast->trainable = e->trainable;
 	return e->cast;
+}
+
+struct store_entry *store_form(struct store *s, struct store_entry *e, uint64_t key, size_t bytes)
+{
+	char name[512];
+	struct store_entry *made;
+
+	if ((size_t)snprintf(name, sizeof(name), "%s.form-%016" PRIx64, e->name, key) >=
+	    sizeof(name)) {
+		err_set(ERR_LIMIT, "%s: a name of more than 511 bytes", e->name);
+		return NULL;
+	}
+	made = store_find(s, name);
+	if (!made && (made = store_add(s, name, STORE_DERIVED, DTYPE_U8, &SHAPE(bytes))))
+		made->source = e;
+	return made;
 }
 
 struct store_entry *store_sum(struct store *s, struct store_entry *e)

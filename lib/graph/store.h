@@ -67,6 +67,8 @@ struct store_entry *store_at(const struct store *s, size_t i);
 /* The form of E in DTYPE, and the f32 sum of its gradients: made (without memory) when first asked for. */
 struct store_entry *store_cast(struct store *s, struct store_entry *e, enum dtype dtype);
 struct store_entry *store_sum(struct store *s, struct store_entry *e);
+/* What kernels make of E alone, BYTES under KEY, which says by which kernel and how: made (without memory) when first asked for. */
+struct store_entry *store_form(struct store *s, struct store_entry *e, uint64_t key, size_t bytes);
 /* An entry named `NAME.SUFFIX` of the shape of E, for an optimizer. */
 struct store_entry *store_beside(struct store *s, struct store_entry *e, const char *suffix,
 				 enum dtype dtype);
