@@ -172,6 +172,12 @@ struct conv {
 	enum activation activation;
 };
 struct tensor *op_conv2d(struct graph *g, struct tensor *x, struct tensor *w, const struct conv *o);
+/*
+ * With the store's `NAME.weight` [OUT, C / groups, HEIGHT, WIDTH], `NAME.bias` where the store has it, and the adapter for NAME, which
+ * convolutions in groups cannot have.
+ */
+struct tensor *conv2d(struct graph *g, struct tensor *x, const char *name, size_t out,
+		      size_t height, size_t width, const struct conv *o);
 struct tensor *op_conv2d_with(struct graph *g, struct tensor *x, struct tensor *w,
 			      struct tensor *bias, const struct conv_attributes *o);
 /* The transposed convolution, w [C of x, O / groups, h, w]: result height (H - 1) stride - 2 pad + dilation (h - 1) + output_pad + 1. */

@@ -1,9 +1,6 @@
 /*
- * lib/graph/ops_matmul.c - matrix products, and the layers made of them
+ * lib/graph/ops_matmul.c - matrix products
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "lib/graph/ops.h"
 #include "lib/graph/rules.h"
 
@@ -180,86 +177,4 @@ struct tensor *op_grouped_matmul_dw(struct graph *g, struct tensor *x, struct te
 {
 	return graph_append(g, OP_GROUPED_MATMUL_DW, (struct tensor *[]){ x, dy, offsets }, 3,
 			    NULL);
-}
-
-/* --- layers --- */
-
-/* `NAME.ENDING` in B. */
-static const char *join(struct graph *g, char *b, size_t size, const char *name, const char *ending)
-{
-	if ((size_t)snprintf(b, size, "%s.%s", name, ending) >= size)
-		graph_error(g, "%s: a name of more than %zu bytes", name, size - 1);
-	return b;
-}
-
-static const struct store_adapter *find_adapter(struct graph *g, const char *name)
-{
-	const char *scope = graph_scope_name(g);
-	char whole[512];
-
-	if (graph_failed(g) || !graph_store(g))
-		return NULL;
-	snprintf(whole, sizeof(whole), "%s%s%s", scope, *scope ? "." : "", name);
-	return store_adapter(graph_store(g), whole);
-}
-
-/* y + scale B (A x) */
-static struct tensor *adapted(struct graph *g, const struct store_adapter *a, struct tensor *x,
-			      struct tensor *y)
-{
-	struct tensor *down = op_matmul(g, x, op_transpose(g, graph_entry_compute(g, a->a)));
-	struct tensor *up = op_matmul(g, down, op_transpose(g, graph_entry_compute(g, a->b)));
-
-	return op_add(g, y, op_mul(g, up, graph_entry(g, a->scale)));
-}
-
-static struct tensor *product(struct graph *g, struct tensor *x, const char *name, size_t out,
-			      bool biased)
-{
-	const struct store_adapter *adapter;
-	struct matmul_operands o = { .a = x };
-	struct tensor *y;
-	char b[256];
-
-	if (!x || graph_failed(g))
-		return NULL;
-	o.b = op_transpose(g, graph_param_compute(g, join(g, b, sizeof(b), name, "weight"),
-						  SHAPE(out, x->shape.at[x->shape.n - 1])));
-	if (biased)
-		o.bias = graph_param(g, join(g, b, sizeof(b), name, "bias"), SHAPE(out));
-	y = op_matmul_with(g, &o);
-	adapter = find_adapter(g, name);
-	return adapter ? adapted(g, adapter, x, y) : y;
-}
-
-struct tensor *linear(struct graph *g, struct tensor *x, const char *name, size_t out)
-{
-	char b[256];
-
-	return product(g, x, name, out, graph_has_param(g, join(g, b, sizeof(b), name, "bias")));
-}
-
-struct tensor *linear_bias(struct graph *g, struct tensor *x, const char *name, size_t out)
-{
-	return product(g, x, name, out, true);
-}
-
-/* A row of the table, and of an adapter: B's columns are the width, A's the ids. */
-struct tensor *embedding(struct graph *g, struct tensor *ids, const char *name, size_t vocab,
-			 size_t width)
-{
-	const struct store_adapter *a;
-	struct tensor *y, *down;
-	char b[256];
-
-	y = op_gather_rows(
-		g, graph_param(g, join(g, b, sizeof(b), name, "weight"), SHAPE(vocab, width)), ids);
-	if (y)
-		y = op_cast(g, y, graph_options(g)->compute);
-	a = find_adapter(g, name);
-	if (!a)
-		return y;
-	down = op_gather_rows(g, op_transpose(g, graph_entry_compute(g, a->a)), ids);
-	down = op_matmul(g, down, op_transpose(g, graph_entry_compute(g, a->b)));
-	return op_add(g, y, op_mul(g, down, graph_entry(g, a->scale)));
 }

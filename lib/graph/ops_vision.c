@@ -28,6 +28,10 @@ static size_t windows(size_t length, size_t pad, size_t size, size_t stride, siz
 static int check_conv(struct graph *g, struct node *n, const struct conv_attributes *a,
 		      const struct shape *image, const struct shape *w)
 {
+	for (int i = 0; i < n->n_in; i++)
+		if (n->in[i] && dtype_info(n->in[i]->dtype)->block > 1)
+			return node_error(g, n, "an operand of %s: blocks are not convolved",
+					  dtype_name(n->in[i]->dtype));
 	if (a->groups == 0 || a->stride[0] == 0 || a->stride[1] == 0 || a->dilation[0] == 0 ||
 	    a->dilation[1] == 0)
 		return node_error(g, n, "groups, stride and dilation are 1 or more");

@@ -84,7 +84,8 @@ size_t store_set_trainable(struct store *s, const char *pattern, bool trainable)
  * is an entry too: 0 is the model without the adapter.
  */
 struct store_adapter {
-	struct store_entry *a, *b, *scale; /* a [rank, in], b [out, rank] */
+	/* a [rank, in], b [out, rank]; IN of a convolution: C h w, of an embedding: the rows of the table */
+	struct store_entry *a, *b, *scale;
 };
 int store_add_adapter(struct store *s, const char *name, size_t rank, size_t in, size_t out,
 		      struct store_adapter *made);

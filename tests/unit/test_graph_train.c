@@ -416,7 +416,7 @@ static void check_model(struct setup s)
 		s.steps = 2;
 		check_bits(s, what);
 		s.parts = 2;
-		strcat(what, " in two parts");
+		snprintf(what, sizeof(what), "%s at level %d in two parts", s.name, level);
 		check_answers(s, what);
 	}
 }
