@@ -46,6 +46,9 @@ struct kernel_call {
 	 */
 	size_t row, rows;
 	uint32_t key[2]; /* of random draws (kernels/random.h): seed, step and scope are in it */
+	/* Of a device: its queue, and where the key lies when the kernel comes to run. NULL on the host. */
+	void *queue;
+	const uint32_t *key_at;
 };
 
 struct kernel {

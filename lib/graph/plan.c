@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
@@ -41,22 +39,44 @@ static int passes(struct plan *p)
 		return -1;
 	if (!(without & PLAN_EPILOGUE) && plan_epilogues(p) < 0)
 		return -1;
-	if (plan_order(p) < 0 || plan_steps(p) < 0 || plan_find_kept(p) < 0)
+	if (plan_order(p) < 0 || plan_steps(p) < 0)
+		return -1;
+	if (p->options.backend->device && plan_moves(p) < 0)
+		return -1;
+	if (plan_find_kept(p) < 0)
 		return -1;
 	return plan_places(p);
 }
 
-static int check_memory(const struct plan *p)
+static int too_much(const struct plan *p, uint64_t total, uint64_t most, const char *where)
 {
-	uint64_t total = plan_bytes_total(p);
-
-	if (p->options.memory == 0 || total <= p->options.memory)
-		return 0;
 	return err_set(ERR_LIMIT,
-		       "%" PRIu64 " bytes are needed, %" PRIu64
+		       "%" PRIu64 " bytes %s are needed, %" PRIu64
 		       " allowed: activations and workspace take %" PRIu64
 		       " of it (a smaller micro-batch, shorter rows or recomputation lower them)",
-		       total, p->options.memory, p->arena_size);
+		       total, where, most, p->arena_size[PLAN_HOST] + p->arena_size[PLAN_DEVICE]);
+}
+
+static int check_memory(const struct plan *p)
+{
+	struct device *d = p->options.backend->device;
+	uint64_t total = plan_bytes_total(p), available = d ? d->available(d) : 0;
+
+	if (p->options.memory && total > p->options.memory)
+		return too_much(p, total, p->options.memory, "of memory");
+	if (d && p->arena_size[PLAN_DEVICE] > available)
+		return too_much(p, p->arena_size[PLAN_DEVICE], available, "of the device's memory");
+	return 0;
+}
+
+static int choose_backend(struct plan *p)
+{
+	if (!p->options.backend && !(p->options.backend = backend_cpu()))
+		return -1;
+	if (!p->options.backend->device)
+		return 0;
+	p->host = backend_cpu();
+	return p->host ? 0 : -1;
 }
 
 int plan_new(struct plan **out, struct graph *g, const struct plan_options *o)
@@ -75,13 +95,10 @@ int plan_new(struct plan **out, struct graph *g, const struct plan_options *o)
 	p->g = g;
 	if (o)
 		p->options = *o;
-	if (!p->options.backend && !(p->options.backend = backend_cpu())) {
-		plan_free(p);
-		return -1;
-	}
 	p->arena = p->options.arena ? p->options.arena : &p->own;
 	spin_barrier_init(&p->barrier);
-	if (take_nodes(p) < 0 || passes(p) < 0 || plan_find_casts(p) < 0 || check_memory(p) < 0) {
+	if (choose_backend(p) < 0 || take_nodes(p) < 0 || passes(p) < 0 || plan_find_casts(p) < 0 ||
+	    check_memory(p) < 0) {
 		plan_free(p);
 		return -1;
 	}
@@ -89,156 +106,18 @@ int plan_new(struct plan **out, struct graph *g, const struct plan_options *o)
 	return 0;
 }
 
-/* --- memory --- */
-
-int plan_arena_new(struct plan_arena **out)
-{
-	*out = mem_new(1, sizeof(**out));
-	return *out ? 0 : -1;
-}
-
-static void arena_release(struct plan_arena *a)
-{
-	if (a->data)
-		munmap(a->data, a->size);
-	*a = (struct plan_arena){ 0 };
-}
-
-void plan_arena_free(struct plan_arena *a)
-{
-	if (!a)
-		return;
-	arena_release(a);
-	free(a);
-}
-
-static void *map_pages(uint64_t size)
-{
-	void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (data == MAP_FAILED) {
-		err_set(ERR_MEMORY, "no memory for %" PRIu64 " bytes of activations", size);
-		return NULL;
-	}
-	return data;
-}
-
-/* Grows; plans that share it are resolved anew at their next run. */
-static int arena_reserve(struct plan_arena *a, uint64_t size)
-{
-	if (size == 0)
-		size = PLAN_ALIGN;
-	if (a->size >= size)
-		return 0;
-	arena_release(a);
-	a->data = map_pages(size);
-	if (!a->data)
-		return -1;
-	a->size = size;
-	if (size >= (uint64_t)4 << 20)
-		madvise(a->data, size, MADV_HUGEPAGE);
-	return 0;
-}
-
-/* Each place in pages of its own, its end at a page that may not be touched. */
-static int guard_places(struct plan *p)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	p->pages = mem_new(p->n_places + 1, sizeof(*p->pages));
-	if (!p->pages)
-		return -1;
-	for (size_t i = 0; i < p->n_places; i++) {
-		size_t size = (size_t)p->places[i].size, whole = (size + page - 1) / page * page;
-		char *data = map_pages(whole + page);
-
-		if (!data)
-			return -1;
-		mprotect(data + whole, page, PROT_NONE);
-		p->pages[i] = data + whole - size;
-	}
-	return 0;
-}
-
-static void free_guards(struct plan *p)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	for (size_t i = 0; p->pages && i < p->n_places; i++) {
-		size_t whole = ((size_t)p->places[i].size + page - 1) / page * page;
-
-		if (p->pages[i])
-			munmap((char *)p->pages[i] + p->places[i].size - whole, whole + page);
-	}
-	free(p->pages);
-}
-
-/* What is updated must be the store's own; what is only read must be there. */
-static int ready_entry(struct plan *p, struct store_entry *e, bool updated)
-{
-	if (updated || (!e->data && e->kind != STORE_PARAMETER))
-		return store_allocate(p->g->store, e);
-	if (!e->data)
-		return err_set(ERR_MISSING, "the parameter %s has no values", e->name);
-	return 0;
-}
-
-static int ready_entries(struct plan *p)
-{
-	for (size_t i = 0; i < p->n_order; i++) {
-		const struct node *n = p->order[i];
-
-		if (n->op == OP_PARAMETER && ready_entry(p, tensor_entry(n->out[0]), false) < 0)
-			return -1;
-		for (int j = 0; j < n->n_in; j++)
-			if ((op_info(n->op)->in_place >> j & 1) && tensor_entry(n->in[j]) &&
-			    ready_entry(p, tensor_entry(n->in[j]), true) < 0)
-				return -1;
-	}
-	for (size_t i = 0; i < p->n_derived; i++)
-		if (ready_entry(p, p->derived[i].entry->source, false) < 0 ||
-		    ready_entry(p, p->derived[i].entry, false) < 0)
-			return -1;
-	for (size_t i = 0; i < p->n_forms; i++)
-		if (ready_entry(p, p->forms[i]->form, false) < 0)
-			return -1;
-	return 0;
-}
-
-static bool is_current(const struct plan *p)
-{
-	struct store *s = p->g->store;
-
-	return p->ready && p->arena_data == p->arena->data &&
-	       (!s || p->generation == store_generation(s));
-}
-
-int plan_allocate(struct plan *p)
-{
-	if (is_current(p))
-		return 0;
-	if (ready_entries(p) < 0)
-		return -1;
-	if (p->options.guard ? !p->pages && guard_places(p) < 0
-			     : arena_reserve(p->arena, p->arena_size) < 0)
-		return -1;
-	plan_resolve(p);
-	p->ready = true;
-	p->arena_data = p->arena->data;
-	p->generation = p->g->store ? store_generation(p->g->store) : 0;
-	return 0;
-}
-
 void plan_free(struct plan *p)
 {
 	if (!p)
 		return;
-	free_guards(p);
-	arena_release(&p->own);
+	plan_release(p);
 	free(p->order);
 	free(p->steps);
 	free(p->places);
-	free(p->place_of);
+	for (int w = 0; w < PLAN_WHERES; w++) {
+		free(p->place_of[w]);
+		free(p->updated[w]);
+	}
 	free(p->derived);
 	free(p->forms);
 	free(p);
@@ -258,6 +137,13 @@ static enum plan_memory kind_of(const struct store_entry *e)
 	return PLAN_WEIGHTS;
 }
 
+static uint64_t activations(const struct plan *p)
+{
+	uint64_t size = p->arena_size[PLAN_HOST] + p->arena_size[PLAN_DEVICE];
+
+	return size > p->scratch_size ? size - p->scratch_size : 0;
+}
+
 uint64_t plan_bytes(const struct plan *p, enum plan_memory kind)
 {
 	uint64_t bytes = 0;
@@ -265,7 +151,7 @@ uint64_t plan_bytes(const struct plan *p, enum plan_memory kind)
 	if (kind == PLAN_WORKSPACE)
 		return p->scratch_size;
 	if (kind == PLAN_ACTIVATIONS)
-		return p->arena_size > p->scratch_size ? p->arena_size - p->scratch_size : 0;
+		return activations(p);
 	for (size_t i = 0; i < p->g->n_parameters; i++) {
 		const struct tensor *t = p->g->parameters[i];
 
@@ -323,7 +209,7 @@ void *plan_data(struct plan *p, const struct tensor *t)
 			op_info(t->node->op)->name);
 		return NULL;
 	}
-	return plan_allocate(p) < 0 ? NULL : plan_pointer(p, t);
+	return plan_allocate(p) < 0 ? NULL : plan_pointer(p, t, PLAN_HOST);
 }
 
 size_t plan_n_steps(const struct plan *p)

@@ -138,23 +138,38 @@ int plan_operands(const struct node *n, struct kernel_tensor *in, struct kernel_
 
 /* --- choosing --- */
 
-static int choose(struct plan *p, struct plan_step *s)
+/* On the host, for want of a kernel of the backend. */
+static int choose_other(struct plan *p, struct plan_step *s)
 {
 	const struct op_info *info = op_info(s->node->op);
-	const struct backend *b = p->options.backend;
 
-	s->kernel = backend_choose(b, info->name, &s->call);
-	s->backend = b->name;
-	if (s->kernel)
-		return 0;
 	if (p->options.strict)
 		return err_set(ERR_UNSUPPORTED, "%s: %s: the backend %s does not do it on %s %s",
-			       s->node->scope, info->name, b->name,
+			       s->node->scope, info->name, p->options.backend->name,
 			       s->node->n_in ? dtype_name(s->node->in[0]->dtype) : "",
 			       s->node->n_in ? shape_string(&s->node->in[0]->shape) : "");
-	s->kernel = info->ref;
-	s->backend = backend_ref()->name;
 	p->n_unclaimed++;
+	s->kernel = p->host ? backend_choose(p->host, info->name, &s->call) : NULL;
+	s->backend = s->kernel ? p->host->name : backend_ref()->name;
+	if (!s->kernel)
+		s->kernel = info->ref;
+	return 0;
+}
+
+static int choose(struct plan *p, struct plan_step *s)
+{
+	const struct backend *b = p->options.backend;
+
+	s->kernel = backend_choose(b, op_info(s->node->op)->name, &s->call);
+	if (!s->kernel)
+		return choose_other(p, s);
+	s->backend = b->name;
+	if (!b->device)
+		return 0;
+	s->where = PLAN_DEVICE;
+	s->call.parts = 1;
+	if (op_info(s->node->op)->flags & OP_RANDOM)
+		s->draw = p->n_draws++;
 	return 0;
 }
 

@@ -112,7 +112,7 @@ static void run_casts(void *arg, int part, int parts)
 	struct plan *p = arg;
 
 	for (size_t i = 0; i < p->n_derived; i++)
-		if (is_stale(p->derived[i].entry))
+		if (p->derived[i].step.where == PLAN_HOST && is_stale(p->derived[i].entry))
 			plan_run_step(p, &p->derived[i].step, part, parts, PLAN_PHASES_ALL);
 }
 
@@ -121,32 +121,48 @@ static void run_forms(void *arg, int part, int parts)
 	struct plan *p = arg;
 
 	for (size_t i = 0; i < p->n_forms; i++)
-		if (is_stale(p->forms[i]->form))
+		if (p->forms[i]->where == PLAN_HOST && is_stale(p->forms[i]->form))
 			plan_run_step(p, p->forms[i], part, parts, PLAN_PHASES_KEPT);
 }
 
-static void made(struct store_entry *e)
+/* Those of a device, and that E now has the values of its source. */
+static void make(struct plan *p, const struct plan_step *s, struct store_entry *e,
+		 enum plan_phases which)
 {
+	if (!is_stale(e))
+		return;
 	e->source_version = e->source->version;
-	store_touch(e);
+	if (s->where == PLAN_HOST) {
+		store_touch(e);
+		return;
+	}
+	plan_launch(p, s, which);
+	store_touch_device(e);
 }
 
-void plan_refresh(struct plan *p)
+static bool any_stale(const struct plan *p)
 {
-	bool casts = false, forms = false;
-
-	for (size_t i = 0; i < p->n_derived; i++)
-		casts |= is_stale(p->derived[i].entry);
-	if (casts)
-		plan_on_team(p, run_casts);
 	for (size_t i = 0; i < p->n_derived; i++)
 		if (is_stale(p->derived[i].entry))
-			made(p->derived[i].entry);
-	for (size_t i = 0; i < p->n_forms; i++)
-		forms |= is_stale(p->forms[i]->form);
-	if (forms)
-		plan_on_team(p, run_forms);
+			return true;
 	for (size_t i = 0; i < p->n_forms; i++)
 		if (is_stale(p->forms[i]->form))
-			made(p->forms[i]->form);
+			return true;
+	return false;
+}
+
+int plan_refresh(struct plan *p)
+{
+	if (!any_stale(p))
+		return 0;
+	plan_on_team(p, run_casts);
+	for (size_t i = 0; i < p->n_derived; i++)
+		make(p, &p->derived[i].step, p->derived[i].entry, PLAN_PHASES_ALL);
+	/* A cast made in one memory may be needed in the other. */
+	if (p->options.backend->device && plan_allocate(p) < 0)
+		return -1;
+	plan_on_team(p, run_forms);
+	for (size_t i = 0; i < p->n_forms; i++)
+		make(p, p->forms[i], p->forms[i]->form, PLAN_PHASES_KEPT);
+	return 0;
 }

@@ -32,40 +32,43 @@ static uint64_t aligned(uint64_t size)
 
 /* --- lifetimes --- */
 
-static int add_place(struct plan *p, const struct tensor *t, uint64_t size, uint32_t first,
-		     uint32_t last)
+static int add_place(struct plan *p, const struct tensor *t, enum plan_where where, uint64_t size,
+		     uint32_t first, uint32_t last)
 {
 	if (mem_grow(&p->places, &p->places_capacity, p->n_places + 1, sizeof(*p->places)) < 0)
 		return -1;
-	p->places[p->n_places] = (struct place){ t, size, 0, first, last };
+	p->places[p->n_places] = (struct place){ t, where, size, 0, first, last };
 	if (t)
-		p->place_of[t->id] = (uint32_t)p->n_places;
+		p->place_of[where][t->id] = (uint32_t)p->n_places;
 	p->n_places++;
 	return 0;
 }
 
-/* By a base tensor's id: the last step that touches it. */
-static uint32_t *last_uses(const struct plan *p)
+/* By a base tensor's id: the last step that touches it there. */
+static void last_uses(const struct plan *p, uint32_t *const *last)
 {
-	uint32_t *last = mem_new(p->g->n_tensors + 1, sizeof(*last));
-
-	if (!last)
-		return NULL;
 	for (uint32_t i = 0; i < p->n_steps; i++) {
-		const struct node *n = p->steps[i].node;
+		const struct plan_step *s = &p->steps[i];
+		const struct node *n = s->node;
 
+		if (s->moved) {
+			last[PLAN_HOST][s->moved->id] = last[PLAN_DEVICE][s->moved->id] = i;
+			continue;
+		}
 		for (int j = 0; j < n->n_in; j++)
 			if (n->in[j])
-				last[n->in[j]->base->id] = i;
+				last[s->where][n->in[j]->base->id] = i;
+		for (int j = 0; j < n->n_in; j++)
+			if (n->in[j] && n->in[j]->rows)
+				last[PLAN_HOST][n->in[j]->rows->base->id] = i;
 		for (int j = 0; j < n->n_out; j++)
-			last[n->out[j]->base->id] = i;
+			last[s->where][n->out[j]->base->id] = i;
 		if (n->count)
-			last[n->count->base->id] = i;
+			last[PLAN_HOST][n->count->base->id] = i;
 	}
 	/* Inputs keep their values from run to run, outputs to its end. */
 	for (size_t i = 0; i < p->g->n_names; i++)
-		last[p->g->names[i].tensor->base->id] = (uint32_t)p->n_steps;
-	return last;
+		last[PLAN_HOST][p->g->names[i].tensor->base->id] = (uint32_t)p->n_steps;
 }
 
 /* Whether T is the whole of its memory, side by side. */
@@ -76,14 +79,14 @@ static bool is_whole(const struct tensor *t)
 }
 
 /* Output O of the step may lie over input I: the memory ends here, and no other operand sees it otherwise. */
-static bool may_lie_over(const struct plan *p, const uint32_t *last, uint32_t step, int i,
+static bool may_lie_over(const struct plan *p, uint32_t *const *last, uint32_t step, int i,
 			 const struct tensor *o)
 {
 	const struct node *n = p->steps[step].node;
 	const struct tensor *x = n->in[i];
 
 	if (!x || !plan_in_arena(x->base) || x->base->node->op == OP_INPUT || !is_whole(x) ||
-	    last[x->base->id] != step || !shape_equal(&x->shape, &o->shape) ||
+	    last[p->steps[step].where][x->base->id] != step || !shape_equal(&x->shape, &o->shape) ||
 	    dtype_info(x->dtype)->bytes != dtype_info(o->dtype)->bytes)
 		return false;
 	for (int j = 0; j < n->n_in; j++)
@@ -93,39 +96,52 @@ static bool may_lie_over(const struct plan *p, const uint32_t *last, uint32_t st
 }
 
 /* The place of an operand that O can take, or NOWHERE. TAKEN: those that other outputs of the step took. */
-static uint32_t take_over(const struct plan *p, const uint32_t *last, uint32_t step,
+static uint32_t take_over(const struct plan *p, uint32_t *const *last, uint32_t step,
 			  const struct tensor *o)
 {
 	const struct node *n = p->steps[step].node;
+	const uint32_t *place_of = p->place_of[p->steps[step].where];
 
 	if (!(op_info(n->op)->flags & OP_ELEMENTWISE) || (p->options.without & PLAN_IN_PLACE) ||
 	    p->options.guard)
 		return NOWHERE;
 	for (int i = 0; i < n->n_in; i++) {
-		uint32_t place = n->in[i] ? p->place_of[n->in[i]->base->id] : NOWHERE;
+		uint32_t place = n->in[i] ? place_of[n->in[i]->base->id] : NOWHERE;
 		bool taken = false;
 
 		for (int j = 0; j < o->output; j++)
-			taken |= p->place_of[n->out[j]->id] == place;
+			taken |= place_of[n->out[j]->id] == place;
 		if (place != NOWHERE && !taken && may_lie_over(p, last, step, i, o))
 			return place;
 	}
 	return NOWHERE;
 }
 
-static int place_output(struct plan *p, const uint32_t *last, uint32_t step, const struct tensor *o)
+static int place_output(struct plan *p, uint32_t *const *last, uint32_t step,
+			const struct tensor *o)
 {
-	uint32_t end = last[o->id], over;
+	enum plan_where where = p->steps[step].where;
+	uint32_t end = last[where][o->id], over;
 
-	if (o->base != o || p->place_of[o->id] != NOWHERE)
+	if (o->base != o || p->place_of[where][o->id] != NOWHERE)
 		return 0;
 	over = take_over(p, last, step, o);
 	if (over == NOWHERE)
-		return add_place(p, o, tensor_bytes(o), step, end);
-	p->place_of[o->id] = over;
+		return add_place(p, o, where, tensor_bytes(o), step, end);
+	p->place_of[where][o->id] = over;
 	if (p->places[over].last < end)
 		p->places[over].last = end;
 	return 0;
+}
+
+static int place_moved(struct plan *p, uint32_t *const *last, uint32_t step)
+{
+	const struct plan_step *s = &p->steps[step];
+
+	if (!plan_in_arena(s->moved) || p->place_of[s->where][s->moved->id] != NOWHERE)
+		return 0;
+	return add_place(p, s->moved, s->where, tensor_bytes(s->moved), step,
+			 last[s->where][s->moved->id]);
 }
 
 /* Room of the step alone, for its kernel. */
@@ -134,7 +150,7 @@ static int place_room(struct plan *p, uint32_t step, uint64_t size, uint32_t *pl
 	if (size == 0)
 		return 0;
 	*place = (uint32_t)p->n_places;
-	return add_place(p, NULL, size, step, step);
+	return add_place(p, NULL, p->steps[step].where, size, step, step);
 }
 
 static int place_scratch(struct plan *p, uint32_t i)
@@ -150,24 +166,30 @@ static int place_scratch(struct plan *p, uint32_t i)
 	return place_room(p, i, kept, &s->kept);
 }
 
-static int find_places(struct plan *p, const uint32_t *last)
+static int place_step(struct plan *p, uint32_t *const *last, uint32_t i)
+{
+	const struct node *n = p->steps[i].node;
+
+	if (p->steps[i].moved)
+		return place_moved(p, last, i);
+	for (int j = 0; j < n->n_out; j++)
+		if (place_output(p, last, i, n->out[j]) < 0)
+			return -1;
+	return place_scratch(p, i);
+}
+
+static int find_places(struct plan *p, uint32_t *const *last)
 {
 	for (size_t i = 0; i < p->n_order; i++) {
 		const struct tensor *t = p->order[i]->out[0];
 
 		if (p->order[i]->op == OP_INPUT &&
-		    add_place(p, t, tensor_bytes(t), 0, (uint32_t)p->n_steps) < 0)
+		    add_place(p, t, PLAN_HOST, tensor_bytes(t), 0, (uint32_t)p->n_steps) < 0)
 			return -1;
 	}
-	for (uint32_t i = 0; i < p->n_steps; i++) {
-		const struct node *n = p->steps[i].node;
-
-		for (int j = 0; j < n->n_out; j++)
-			if (place_output(p, last, i, n->out[j]) < 0)
-				return -1;
-		if (place_scratch(p, i) < 0)
+	for (uint32_t i = 0; i < p->n_steps; i++)
+		if (place_step(p, last, i) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -184,7 +206,7 @@ static int larger_first(const void *a, const void *b)
 
 static bool live_together(const struct place *a, const struct place *b)
 {
-	return a->first <= b->last && b->first <= a->last;
+	return a->where == b->where && a->first <= b->last && b->first <= a->last;
 }
 
 /* BY_OFFSET holds N places that have theirs, in order of offset. Gives X the first gap, and its place among them. */
@@ -220,12 +242,14 @@ static int give_offsets(struct plan *p)
 		all[i] = &p->places[i];
 	qsort(all, p->n_places, sizeof(*all), larger_first);
 	for (size_t i = 0; i < p->n_places; i++) {
+		uint64_t *size = &p->arena_size[all[i]->where];
+
 		if (p->options.without & PLAN_REUSE)
-			all[i]->offset = p->arena_size;
+			all[i]->offset = *size;
 		else
 			insert(by_offset, i, all[i]);
-		if (all[i]->offset + aligned(all[i]->size) > p->arena_size)
-			p->arena_size = all[i]->offset + aligned(all[i]->size);
+		if (all[i]->offset + aligned(all[i]->size) > *size)
+			*size = all[i]->offset + aligned(all[i]->size);
 	}
 	free(all);
 	return 0;
@@ -233,17 +257,24 @@ static int give_offsets(struct plan *p)
 
 int plan_places(struct plan *p)
 {
-	uint32_t *last = last_uses(p);
-	int result = last ? 0 : -1;
+	size_t n = p->g->n_tensors + 1;
+	uint32_t *last[PLAN_WHERES];
+	int result = 0;
 
-	p->place_of = mem_new(p->g->n_tensors + 1, sizeof(*p->place_of));
-	if (!p->place_of)
-		result = -1;
+	for (int w = 0; w < PLAN_WHERES; w++) {
+		last[w] = mem_new(n, sizeof(*last[w]));
+		p->place_of[w] = mem_new(n, sizeof(*p->place_of[w]));
+		if (!last[w] || !p->place_of[w])
+			result = -1;
+		else
+			memset(p->place_of[w], 0xff, n * sizeof(*p->place_of[w]));
+	}
 	if (result == 0) {
-		memset(p->place_of, 0xff, (p->g->n_tensors + 1) * sizeof(*p->place_of));
+		last_uses(p, last);
 		result = find_places(p, last);
 	}
-	free(last);
+	for (int w = 0; w < PLAN_WHERES; w++)
+		free(last[w]);
 	return result == 0 ? give_offsets(p) : -1;
 }
 
@@ -251,9 +282,11 @@ int plan_places(struct plan *p)
 
 static char *place_pointer(const struct plan *p, uint32_t place)
 {
-	if (p->options.guard)
+	const struct place *x = &p->places[place];
+
+	if (p->options.guard && x->where == PLAN_HOST)
 		return p->pages[place];
-	return (char *)p->arena->data + p->places[place].offset;
+	return (char *)p->arena->data[x->where] + x->offset;
 }
 
 static size_t offset_bytes(const struct tensor *t)
@@ -264,42 +297,58 @@ static size_t offset_bytes(const struct tensor *t)
 	return bytes;
 }
 
-void *plan_pointer(const struct plan *p, const struct tensor *t)
+static char *entry_pointer(const struct store_entry *e, enum plan_where where)
+{
+	return where == PLAN_DEVICE ? e->device_data : e->data;
+}
+
+static char *constant_pointer(const struct plan *p, const struct tensor *t, enum plan_where where)
+{
+	const struct constant_attributes *a = t->node->attributes;
+
+	return where == PLAN_DEVICE ? p->constants + p->constant_at[t->id] : (char *)a->data;
+}
+
+void *plan_pointer(const struct plan *p, const struct tensor *t, enum plan_where where)
 {
 	const struct tensor *base = t->base;
-	const struct constant_attributes *constant = base->node->attributes;
 	char *memory;
 
 	if (base->node->op == OP_PARAMETER)
-		memory = tensor_entry(base)->data;
+		memory = entry_pointer(tensor_entry(base), where);
 	else if (base->node->op == OP_CONSTANT)
-		memory = (char *)constant->data;
-	else if (p->place_of[base->id] != NOWHERE)
-		memory = place_pointer(p, p->place_of[base->id]);
+		memory = constant_pointer(p, base, where);
+	else if (p->place_of[where][base->id] != NOWHERE)
+		memory = place_pointer(p, p->place_of[where][base->id]);
 	else
 		return NULL;
-	return memory + offset_bytes(t);
+	return memory ? memory + offset_bytes(t) : NULL;
+}
+
+static void resolve_step(const struct plan *p, struct plan_step *s)
+{
+	for (int j = 0; j < s->node->n_in; j++)
+		if (s->node->in[j])
+			s->in[j].data = plan_pointer(p, s->node->in[j], s->where);
+	for (int j = 0; j < s->node->n_out; j++)
+		s->out[j].data = plan_pointer(p, s->node->out[j], s->where);
+	if (s->scratch != NOWHERE)
+		s->call.scratch = place_pointer(p, s->scratch);
+	if (s->kept != NOWHERE)
+		s->call.kept = place_pointer(p, s->kept);
+	else if (s->form)
+		s->call.kept = entry_pointer(s->form, s->where);
 }
 
 void plan_resolve(struct plan *p)
 {
-	for (size_t i = 0; i < p->n_steps; i++) {
-		struct plan_step *s = &p->steps[i];
-
-		for (int j = 0; j < s->node->n_in; j++)
-			if (s->node->in[j])
-				s->in[j].data = plan_pointer(p, s->node->in[j]);
-		for (int j = 0; j < s->node->n_out; j++)
-			s->out[j].data = plan_pointer(p, s->node->out[j]);
-		if (s->scratch != NOWHERE)
-			s->call.scratch = place_pointer(p, s->scratch);
-		if (s->kept != NOWHERE)
-			s->call.kept = place_pointer(p, s->kept);
-		else if (s->form)
-			s->call.kept = s->form->data;
-	}
+	for (size_t i = 0; i < p->n_steps; i++)
+		if (!p->steps[i].moved)
+			resolve_step(p, &p->steps[i]);
 	for (size_t i = 0; i < p->n_derived; i++) {
-		p->derived[i].step.in[0].data = p->derived[i].entry->source->data;
-		p->derived[i].step.out[0].data = p->derived[i].entry->data;
+		struct plan_derived *d = &p->derived[i];
+
+		d->step.in[0].data = entry_pointer(d->entry->source, d->step.where);
+		d->step.out[0].data = entry_pointer(d->entry, d->step.where);
 	}
 }

@@ -9,15 +9,21 @@
 #define PLAN_ALIGN 64
 #define NOWHERE	   UINT32_MAX
 
+enum plan_where { PLAN_HOST, PLAN_DEVICE, PLAN_WHERES };
+
 /* The memory of one base tensor, or of a node's scratch. */
 struct place {
 	const struct tensor *tensor; /* NULL: scratch */
-	uint64_t size, offset;	     /* in the arena */
-	uint32_t first, last;	     /* steps */
+	enum plan_where where;
+	uint64_t size, offset; /* in the arena */
+	uint32_t first, last;  /* steps */
 };
 
+/* A kernel that runs, or the move of a base tensor to where it is needed. */
 struct plan_step {
-	struct node *node;
+	struct node *node;	    /* of a move: that makes the tensor */
+	const struct tensor *moved; /* to WHERE; NULL: a kernel runs */
+	enum plan_where where;
 	const struct kernel *kernel;
 	const char *backend;
 	struct kernel_tensor in[KERNEL_TENSORS], out[KERNEL_TENSORS];
@@ -26,9 +32,10 @@ struct plan_step {
 	uint32_t kept;		 /* the place of what phase 0 makes of one operand, or NOWHERE */
 	size_t kept_bytes;
 	struct store_entry *form; /* NULL, or where the store keeps that: phase 0 is not run */
-	bool serial;		  /* too small to share: part 0 alone */
-	bool barrier;		  /* all meet before it */
-	bool dynamic;		  /* an operand has rows known at run time, or the node a count */
+	uint32_t draw; /* of a random node on a device: the place of its key in the table */
+	bool serial;   /* too small to share: part 0 alone */
+	bool barrier;  /* all meet before it */
+	bool dynamic;  /* an operand has rows known at run time, or the node a count */
 	double operations, bytes;
 	double seconds;
 	uint64_t runs;
@@ -41,9 +48,18 @@ struct plan_derived {
 };
 
 struct plan_arena {
-	void *data;
-	uint64_t size;
+	void *data[PLAN_WHERES];
+	uint64_t size[PLAN_WHERES];
+	struct device *device; /* whose memory the second is, or NULL */
 };
+
+/* What one launch of a whole plan on a device was captured with. */
+struct plan_capture {
+	void *captured;
+	uint64_t key;  /* of the run-time lengths and counts */
+	uint64_t used; /* the run that used it last */
+};
+#define PLAN_CAPTURES 8
 
 struct plan {
 	struct graph *g;
@@ -55,8 +71,8 @@ struct plan {
 	size_t n_steps;
 	struct place *places; /* owned */
 	size_t n_places, places_capacity;
-	uint32_t *place_of; /* owned: by a base tensor's id, or NOWHERE */
-	uint64_t arena_size, scratch_size;
+	uint32_t *place_of[PLAN_WHERES]; /* owned: by a base tensor's id, or NOWHERE */
+	uint64_t arena_size[PLAN_WHERES], scratch_size;
 	struct plan_derived *derived; /* owned */
 	size_t n_derived;
 	struct plan_step **forms; /* owned: one step for every form that the store keeps */
@@ -66,11 +82,26 @@ struct plan {
 	/* What pointers were resolved against: */
 	bool ready;
 	uint64_t generation;
-	const void *arena_data;
+	const void *arena_data[PLAN_WHERES];
 	bool measuring;
 	struct spin_barrier barrier;
 	/* Of the present run: */
 	uint64_t seed, step;
+	/* With a device: */
+	const struct backend *host; /* what it does not do runs here */
+	bool *updated
+		[PLAN_WHERES]; /* owned: by a base tensor's id, parameters whose values a run leaves there */
+	char *constants;       /* in its memory; by */
+	uint64_t *constant_at; /* owned: a base tensor's id */
+	uint64_t constants_size;
+	uint32_t *keys;	   /* owned: of this run's draws, two a node */
+	uint32_t *keys_at; /* in its memory */
+	uint32_t n_draws;
+	size_t device_from,
+		device_to; /* the steps between are launches alone, and may be captured */
+	struct plan_capture captures[PLAN_CAPTURES];
+	uint64_t n_runs;
+	bool downloads; /* are waited for before the host reads */
 };
 
 /* --- plan_order.c: what runs, and in which order --- */
@@ -95,21 +126,41 @@ int plan_operands(const struct node *n, struct kernel_tensor *in, struct kernel_
 /* --- plan_derived.c --- */
 int plan_find_casts(struct plan *p);
 int plan_find_kept(struct plan *p);
-void plan_refresh(struct plan *p); /* what is stale of them, before a run */
+int plan_refresh(struct plan *p); /* what is stale of them, before a run */
 
-/* --- plan_run.c --- */
 enum plan_phases {
 	PLAN_PHASES_ALL,
 	PLAN_PHASES_KEPT
 }; /* those of a run, or that which makes the form */
+
+/* --- plan_move.c: where tensors are current, and moves between --- */
+int plan_moves(struct plan *p);
+
+/* --- plan_allocate.c --- */
+void plan_release(struct plan *p); /* what plan_allocate made */
+
+/* --- plan_device.c --- */
+int plan_device_allocate(struct plan *p);
+void plan_device_free(struct plan *p);
+int plan_run_device(struct plan *p);
+void plan_launch(struct plan *p, const struct plan_step *s, enum plan_phases which);
+
+/* --- plan_run.c --- */
 void plan_run_step(struct plan *p, const struct plan_step *s, int part, int parts,
 		   enum plan_phases which);
+/* Steps FROM to TO - 1, which run on the host, by the team. */
+void plan_run_host(struct plan *p, size_t from, size_t to);
 void plan_on_team(struct plan *p, void (*fn)(void *arg, int part, int parts));
+/* S's operands as they are in this run: IN and OUT are the caller's room. */
+void plan_cut_operands(const struct plan *p, const struct plan_step *s, struct kernel_call *c,
+		       struct kernel_tensor *in, struct kernel_tensor *out);
+void plan_set_key(const struct plan *p, const struct node *n, uint32_t *key);
+int32_t plan_scalar(const struct plan *p, const struct tensor *t);
 
 /* --- plan_memory.c: places --- */
 int plan_places(struct plan *p);
 void plan_resolve(struct plan *p); /* after allocation: pointers into steps */
-void *plan_pointer(const struct plan *p, const struct tensor *t);
+void *plan_pointer(const struct plan *p, const struct tensor *t, enum plan_where where);
 bool plan_in_arena(const struct tensor *base);
 
 /* A tensor's version: what updates in place have made of its memory; views are of their input's. */

@@ -8,7 +8,7 @@
 #include "lib/graph/plan_parts.h"
 
 /* Draws go by the first member of the attributes. */
-static void set_key(const struct plan *p, const struct node *n, struct kernel_call *c)
+void plan_set_key(const struct plan *p, const struct node *n, uint32_t *key)
 {
 	struct random_stream r;
 	uint64_t scope;
@@ -17,14 +17,14 @@ static void set_key(const struct plan *p, const struct node *n, struct kernel_ca
 		return;
 	memcpy(&scope, n->attributes, sizeof(scope));
 	r = random_at(p->seed, p->step, scope);
-	memcpy(c->key, r.key, sizeof(c->key));
+	memcpy(key, r.key, sizeof(r.key));
 }
 
-static int32_t scalar_of(const struct plan *p, const struct tensor *t)
+int32_t plan_scalar(const struct plan *p, const struct tensor *t)
 {
 	int32_t value;
 
-	memcpy(&value, plan_pointer(p, t), sizeof(value));
+	memcpy(&value, plan_pointer(p, t, PLAN_HOST), sizeof(value));
 	return value;
 }
 
@@ -37,14 +37,13 @@ static void cut_rows(const struct plan *p, const struct tensor *t, bool elementw
 
 	if (!r || k->n_axes == 0)
 		return;
-	n = scalar_of(p, r);
+	n = plan_scalar(p, r);
 	if (n < (int64_t)k->shape[0])
 		k->shape[0] = n < 0 ? 0 : (size_t)n;
 }
 
-/* Operands of this run: IN and OUT are the caller's room. */
-static void cut_operands(const struct plan *p, const struct plan_step *s, struct kernel_call *c,
-			 struct kernel_tensor *in, struct kernel_tensor *out)
+void plan_cut_operands(const struct plan *p, const struct plan_step *s, struct kernel_call *c,
+		       struct kernel_tensor *in, struct kernel_tensor *out)
 {
 	const struct node *n = s->node;
 	bool elementwise = op_info(n->op)->flags & OP_ELEMENTWISE;
@@ -85,24 +84,31 @@ void plan_run_step(struct plan *p, const struct plan_step *s, int part, int part
 
 	if (s->serial && part > 0)
 		return;
-	if (s->node->count && s->node->iteration >= scalar_of(p, s->node->count) &&
+	if (s->node->count && s->node->iteration >= plan_scalar(p, s->node->count) &&
 	    which == PLAN_PHASES_ALL)
 		return;
 	c = s->call;
 	c.part = part;
 	c.parts = s->serial ? 1 : parts;
 	if (s->dynamic)
-		cut_operands(p, s, &c, in, out);
-	set_key(p, s->node, &c);
+		plan_cut_operands(p, s, &c, in, out);
+	plan_set_key(p, s->node, c.key);
 	run_phases(p, s, &c, which);
 }
 
+/* Steps that the host runs. */
+struct host_run {
+	struct plan *p;
+	size_t from, to;
+};
+
 static void run_part(void *arg, int part, int parts)
 {
-	struct plan *p = arg;
+	struct host_run *r = arg;
+	struct plan *p = r->p;
 
-	for (size_t i = 0; i < p->n_steps; i++) {
-		if (p->steps[i].barrier && parts > 1)
+	for (size_t i = r->from; i < r->to; i++) {
+		if (p->steps[i].barrier && i > r->from && parts > 1)
 			spin_barrier_wait(&p->barrier, parts);
 		plan_run_step(p, &p->steps[i], part, parts, PLAN_PHASES_ALL);
 	}
@@ -111,9 +117,10 @@ static void run_part(void *arg, int part, int parts)
 /* With a meeting after every step, so that a step's time is its own. */
 static void run_measured(void *arg, int part, int parts)
 {
-	struct plan *p = arg;
+	struct host_run *r = arg;
+	struct plan *p = r->p;
 
-	for (size_t i = 0; i < p->n_steps; i++) {
+	for (size_t i = r->from; i < r->to; i++) {
 		uint64_t start = clock_ns();
 
 		plan_run_step(p, &p->steps[i], part, parts, PLAN_PHASES_ALL);
@@ -126,12 +133,24 @@ static void run_measured(void *arg, int part, int parts)
 	}
 }
 
-void plan_on_team(struct plan *p, void (*fn)(void *arg, int part, int parts))
+static void on_team(struct plan *p, void (*fn)(void *arg, int part, int parts), void *arg)
 {
 	if (p->options.team)
-		team_run(p->options.team, fn, p);
+		team_run(p->options.team, fn, arg);
 	else
-		fn(p, 0, 1);
+		fn(arg, 0, 1);
+}
+
+void plan_run_host(struct plan *p, size_t from, size_t to)
+{
+	struct host_run r = { p, from, to };
+
+	on_team(p, p->measuring ? run_measured : run_part, &r);
+}
+
+void plan_on_team(struct plan *p, void (*fn)(void *arg, int part, int parts))
+{
+	on_team(p, fn, p);
 }
 
 static void touch_updated(struct plan *p)
@@ -151,8 +170,11 @@ int plan_run(struct plan *p, uint64_t seed, uint64_t step)
 		return -1;
 	p->seed = seed;
 	p->step = step;
-	plan_refresh(p);
-	plan_on_team(p, p->measuring ? run_measured : run_part);
+	if (plan_refresh(p) < 0)
+		return -1;
+	if (p->options.backend->device)
+		return plan_run_device(p);
+	plan_run_host(p, 0, p->n_steps);
 	touch_updated(p);
 	return 0;
 }

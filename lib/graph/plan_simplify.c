@@ -83,7 +83,7 @@ static int compute(struct plan *p, const struct node *n, void *data)
 		return 0;
 	for (int i = 0; i < n->n_in; i++)
 		if (n->in[i])
-			in[i].data = plan_pointer(p, n->in[i]);
+			in[i].data = plan_pointer(p, n->in[i], PLAN_HOST);
 	out[0].data = data;
 	c.attributes = n->attributes;
 	c.rows = out[0].n_axes ? out[0].shape[0] : 1;

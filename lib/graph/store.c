@@ -14,6 +14,7 @@
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
 #include "lib/base/names.h"
+#include "lib/graph/backend.h"
 
 struct adapter_row {
 	const char *name;
@@ -29,6 +30,7 @@ struct store {
 	size_t n_adapters, adapters_capacity;
 	bool declaring;
 	uint64_t generation;
+	struct device *device; /* that copies are on, or NULL */
 };
 
 int store_new(struct store **out)
@@ -58,8 +60,11 @@ void store_free(struct store *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++) {
 		release(s->entries[i]);
+		if (s->entries[i]->device_data)
+			s->device->release(s->device, s->entries[i]->device_data);
+	}
 	free(s->entries);
 	free(s->adapters);
 	names_free(s->names);
@@ -117,6 +122,7 @@ struct store_entry *store_add(struct store *s, const char *name, enum store_kind
 		.shape = *shape,
 		.trainable = kind == STORE_PARAMETER && dtype_info(dtype)->block == 1,
 		.version = 1,
+		.host_version = 1,
 	};
 	if (!dtype_size(dtype, shape_elements(shape), &e->size)) {
 		err_set(ERR_ARGUMENT, "%s: shape %s of %s has no size", name, shape_string(shape),
@@ -141,7 +147,7 @@ int store_borrow(struct store *s, struct store_entry *e, const void *data, size_
 			       dtype_name(e->dtype));
 	release(e);
 	e->data = (void *)data;
-	e->version++;
+	store_touch(e);
 	s->generation++;
 	return 0;
 }
@@ -227,7 +233,52 @@ struct store_entry *store_sum(struct store *s, struct store_entry *e)
 
 void store_touch(struct store_entry *e)
 {
-	e->version++;
+	e->host_version = ++e->version;
+}
+
+/* --- a device's copies --- */
+
+bool store_has_device(const struct store *s)
+{
+	return s->device != NULL;
+}
+
+void store_touch_device(struct store_entry *e)
+{
+	e->device_version = ++e->version;
+}
+
+int store_to_host(struct store *s, struct store_entry *e)
+{
+	if (e->host_version == e->version)
+		return 0;
+	if (store_allocate(s, e) < 0)
+		return -1;
+	s->device->download(s->device, e->data, e->device_data, e->size);
+	if (s->device->wait(s->device) < 0)
+		return -1;
+	e->host_version = e->version;
+	return 0;
+}
+
+int store_to_device(struct store *s, struct store_entry *e, struct device *d)
+{
+	if (s->device && s->device != d)
+		return err_set(ERR_UNSUPPORTED, "%s: a store on two devices, %s and %s", e->name,
+			       s->device->name, d->name);
+	s->device = d;
+	if (!e->device_data) {
+		e->device_data = d->allocate(d, e->size ? e->size : 1);
+		if (!e->device_data)
+			return -1;
+		s->generation++;
+		e->device_version = 0;
+	}
+	if (e->device_version == e->version || !e->data)
+		return 0;
+	d->upload(d, e->device_data, e->data, e->size);
+	e->device_version = e->version;
+	return 0;
 }
 
 size_t store_set_trainable(struct store *s, const char *pattern, bool trainable)

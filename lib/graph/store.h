@@ -29,6 +29,9 @@ struct store_entry {
 	size_t size;
 	bool owned;	  /* allocated by the store, and may be written */
 	uint64_t version; /* grows with every update of its values */
+	/* Its copy in the memory of a device, or NULL; which of the two are current: their version is VERSION. */
+	void *device_data;
+	uint64_t host_version, device_version;
 	/* Of a derived form: */
 	struct store_entry *source;
 	uint64_t source_version; /* that it was made from */
@@ -72,6 +75,17 @@ struct store_entry *store_form(struct store *s, struct store_entry *e, uint64_t 
 /* An entry named `NAME.SUFFIX` of the shape of E, for an optimizer. */
 struct store_entry *store_beside(struct store *s, struct store_entry *e, const char *suffix,
 				 enum dtype dtype);
+
+/*
+ * The current values on the host (DATA), or on the device D (DEVICE_DATA): brought from the other when they are there. A store
+ * has copies on one device. -1 with the error set.
+ */
+struct device;
+int store_to_host(struct store *s, struct store_entry *e);
+int store_to_device(struct store *s, struct store_entry *e, struct device *d);
+bool store_has_device(const struct store *s); /* copies are, or were, on one */
+/* The values at DEVICE_DATA changed. */
+void store_touch_device(struct store_entry *e);
 
 /* The values changed outside a plan: derived forms are stale. A plan does this for what it updates. */
 void store_touch(struct store_entry *e);
