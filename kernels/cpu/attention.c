@@ -1,33 +1,34 @@
 /*
  * kernels/cpu/attention.c - attention in tiles, with the running softmax of Milakov and Gimelshein 2018 and Dao et al. 2022
  *
- * Scores are held transposed, keys down and columns (queries of all heads of a group) across: the left operand is K, and what
- * gemm_tile writes is, after the exponential, the right panel of the next product, V^T P. Largest score, sum and rescaling are
- * vectors over columns. For each tile of keys and each panel of columns:
+ * Scores are held with keys down and columns (queries of all heads of a group) across, so that the largest score, the sum and the
+ * rescaling are vectors over columns. For each tile of columns and of keys:
  *
- *	s = K q,  m' = max(m, max s),  p = exp(s - m'),  l = l exp(m - m') + sum p,  o = o exp(m - m') + V^T p
+ *	s = k q^T,  m' = max(m, max s),  p = exp(s - m'),  l = l exp(m - m') + sum p,  o = o exp(m - m') + p^T v
  *
- * and out = o / l, log-sum-exp = m + log l. Floor: the multiply-adds of the two products; an exponential a score.
+ * and out = o / l, log-sum-exp = m + log l. Of these q is turned once; k, p and v are multiplied as they lie. Floor: the
+ * multiply-adds of the two products; an exponential a score.
  *
- * Phase 0 finds where keys stand and, when more than one tile of columns wants them, packs K and V of all heads; with one (decoding)
- * each tile is packed where it is used. Phase 1: tiles of columns, each summed by one part over the keys in order. What is
- * not finite in a value reaches all columns of a panel that sees its tile.
+ * Phase 0 finds where keys stand and, when more than one tile of columns wants them, brings K and V of all heads to f32, row by
+ * row; with one (decoding) each tile is brought where it is used. Phase 1: tiles of columns, each summed by one part over
+ * the keys in order. What is not finite in a value reaches columns beside those that see it.
  */
 #include "kernels/cpu/level.h"
 
 #include "kernels/cpu/attention.h"
 
-/* --- scratch: positions and documents of keys, packed keys and values, then rooms of parts --- */
+/* --- scratch: positions and documents of keys, keys and values, then rooms of parts --- */
 
 struct sizes {
-	size_t key, value; /* floats of a tile, packed */
+	size_t value_step;
+	size_t key, value; /* floats of a tile */
 	size_t keys, shared, room;
 };
 
 /* What a part works on. */
 struct room {
 	float *rows, *key, *value, *q, *out, *scores, *added;
-	float *most, *sum; /* of each column */
+	float *most, *sum, *factor; /* of each column */
 };
 
 static bool is_shared(const struct attention *t)
@@ -35,24 +36,22 @@ static bool is_shared(const struct attention *t)
 	return t->blocks > 1;
 }
 
-/* Rows of keys, values, results, or of what is added to scores: floats of each of ATTENTION_TILE. */
+/* Rows of queries, or of what is added to scores: floats of each of ATTENTION_TILE. */
 static size_t longest_row(const struct attention *t)
 {
-	size_t n = attention_up(t->value_dim, GEMM_ROWS);
-
-	n = t->dim > n ? t->dim : n;
-	return n > GEMM_COLUMNS ? n : GEMM_COLUMNS;
+	return t->dim > GEMM_COLUMNS ? t->dim : GEMM_COLUMNS;
 }
 
 static struct sizes sizes_of(const struct attention *t)
 {
-	size_t value = attention_up(t->value_dim, GEMM_ROWS);
-	struct sizes s = { .key = ATTENTION_TILE * t->dim, .value = ATTENTION_TILE * value };
+	struct sizes s = { .value_step = attention_up(t->value_dim, GEMM_COLUMNS) };
 
+	s.key = ATTENTION_TILE * t->dim;
+	s.value = ATTENTION_TILE * s.value_step;
 	s.keys = attention_up(2 * t->tiles * ATTENTION_TILE, 16);
 	s.shared = is_shared(t) ? t->heads * t->tiles * (s.key + s.value) : 0;
-	s.room = ATTENTION_TILE * (longest_row(t) + 2 * t->dim + 2 * value + 2) +
-		 2 * ATTENTION_PANEL;
+	s.room = ATTENTION_TILE * (longest_row(t) + 2 * t->dim + 2 * s.value_step + ATTENTION_TILE +
+				   GEMM_COLUMNS + 3);
 	s.room = attention_up(s.room, 16);
 	return s;
 }
@@ -84,13 +83,14 @@ static struct room room_at(const struct kernel_call *c, const struct attention *
 	r.q = r.value + s.value;
 	r.out = r.q + s.key;
 	r.scores = r.out + s.value;
-	r.added = r.scores + ATTENTION_PANEL;
-	r.most = r.added + ATTENTION_PANEL;
+	r.added = r.scores + ATTENTION_SQUARE;
+	r.most = r.added + ATTENTION_TILE * GEMM_COLUMNS;
 	r.sum = r.most + ATTENTION_TILE;
+	r.factor = r.sum + ATTENTION_TILE;
 	return r;
 }
 
-/* --- packing --- */
+/* --- keys and values as f32 --- */
 
 static size_t keys_in(const struct attention *t, size_t tile)
 {
@@ -99,15 +99,13 @@ static size_t keys_in(const struct attention *t, size_t tile)
 	return left < ATTENTION_TILE ? left : ATTENTION_TILE;
 }
 
-static void pack_tile(const struct attention *t, const struct attention_keys *k, size_t head,
-		      size_t tile, float *rows, float *key, float *value)
+static void load_tile(const struct attention *t, const struct attention_keys *k, size_t head,
+		      size_t tile, float *key, float *value)
 {
 	size_t n = keys_in(t, tile);
 
-	attention_load_keys(t, t->k, k, head, tile, n, rows);
-	attention_pack(rows, n, t->dim, false, GEMM_ROWS, key);
-	attention_load_keys(t, t->v, k, head, tile, n, rows);
-	attention_pack(rows, n, t->value_dim, true, GEMM_ROWS, value);
+	attention_load_keys(t, t->k, k, head, tile, n, t->dim, key);
+	attention_load_keys(t, t->v, k, head, tile, n, sizes_of(t).value_step, value);
 }
 
 static float *shared_at(const struct kernel_call *c, const struct attention *t, size_t head,
@@ -119,11 +117,10 @@ static float *shared_at(const struct kernel_call *c, const struct attention *t, 
 }
 
 /* Each part looks at the keys of its own tiles, so that it needs no other's. */
-static void pack_all(const struct kernel_call *c, const struct attention *t)
+static void load_all(const struct kernel_call *c, const struct attention *t)
 {
 	struct attention_keys k = keys_at(c, t);
 	struct sizes s = sizes_of(t);
-	struct room r = room_at(c, t);
 	size_t from, to;
 
 	attention_keys_make(c, t, &k);
@@ -132,7 +129,7 @@ static void pack_all(const struct kernel_call *c, const struct attention *t)
 		for (size_t tile = from; tile < to; tile++) {
 			float *key = shared_at(c, t, head, tile);
 
-			pack_tile(t, &k, head, tile, r.rows, key, key + s.key);
+			load_tile(t, &k, head, tile, key, key + s.key);
 		}
 }
 
@@ -141,34 +138,47 @@ static void pack_all(const struct kernel_call *c, const struct attention *t)
 struct work {
 	const struct attention *t;
 	struct attention_columns columns;
-	size_t head, first, n; /* columns of this tile */
-	const float *key, *value;
+	size_t head, first, n, value_step; /* columns of this tile */
+	const float *key, *value, *next;   /* of the tile; those of the next, or NULL */
 	struct attention_keys k;
-	size_t tile, keys; /* of the tile */
-	size_t from, to;   /* those that the panel sees, from a whole GEMM_ROWS on */
+	size_t tile, keys;			      /* of the tile */
+	struct attention_span seen[ATTENTION_PANELS]; /* keys that the panel sees */
 	struct room r;
 };
 
-/* s = K q */
+/* s = k q^T */
 static void score(const struct work *w, size_t panel)
 {
-	size_t dim = w->t->dim;
+	size_t dim = w->t->dim, c = panel * GEMM_COLUMNS;
+	struct attention_matrix q = { w->r.q + c * dim, GEMM_COLUMNS };
 
-	for (size_t j = w->from; j < w->to; j += GEMM_ROWS) {
-		float *s = w->r.scores + j * GEMM_COLUMNS;
-
-		memset(s, 0, (size_t)GEMM_ROWS * GEMM_COLUMNS * sizeof(*s));
-		LEVEL_NAME(gemm_tile)
-		(w->key + j * dim, w->r.q + panel * GEMM_COLUMNS * dim, dim, s, GEMM_COLUMNS);
+	for (size_t j = w->seen[panel].from; j < w->seen[panel].to; j += GEMM_ROWS) {
+		attention_soon(w->next, ATTENTION_TILE * (dim + w->value_step),
+			       panel * (ATTENTION_TILE / GEMM_ROWS) + j / GEMM_ROWS,
+			       ATTENTION_PANELS * (ATTENTION_TILE / GEMM_ROWS));
+		LEVEL_NAME(attention_set)
+		((struct attention_matrix){ w->key + j * dim, dim }, q, dim,
+		 w->r.scores + j * ATTENTION_TILE + c, ATTENTION_TILE);
 	}
 }
 
-static void cap_scores(const struct work *w)
+/* The scores of key J and a vector of columns. */
+static float *score_at(const struct work *w, size_t j, size_t panel, size_t v)
+{
+	return w->r.scores + j * ATTENTION_TILE + panel * GEMM_COLUMNS + v * SIMD_WIDTH;
+}
+
+#define EACH_SCORE(w, panel, j, v)                                    \
+ for (size_t j = (w)->seen[panel].from; j < (w)->seen[panel].to; j++) \
+  for (size_t v = 0; v < ATTENTION_VECTORS; v++)
+
+static void cap_scores(const struct work *w, size_t panel)
 {
 	vf32 cap = simd_f32((float)w->t->a->soft_cap);
 
-	for (size_t i = w->from * GEMM_COLUMNS; i < w->to * GEMM_COLUMNS; i += SIMD_WIDTH) {
-		float *s = w->r.scores + i;
+	EACH_SCORE(w, panel, j, v)
+	{
+		float *s = score_at(w, j, panel, v);
 
 		simd_store(s, cap * simd_tanh(simd_load(s) / cap));
 	}
@@ -179,20 +189,23 @@ static void add_to_scores(const struct work *w, size_t panel)
 {
 	const struct attention *t = w->t;
 	const vf32 never = simd_f32(-INFINITY);
+	size_t to = w->seen[panel].to;
 
 	for (size_t c = 0; c < GEMM_COLUMNS; c++) {
 		size_t column = panel * GEMM_COLUMNS + c, at;
 
 		at = w->first + (column < w->n ? column : w->n - 1);
 		attention_added(t, at / t->group, w->head * t->group + at % t->group,
-				w->tile * ATTENTION_TILE, w->to, w->r.rows + c * ATTENTION_TILE);
+				w->tile * ATTENTION_TILE, to, w->r.rows + c * ATTENTION_TILE);
 	}
 	LEVEL_NAME(gemm_turn)
-	(w->r.rows, GEMM_COLUMNS, w->to, ATTENTION_TILE, w->r.added, GEMM_COLUMNS);
-	for (size_t i = w->from * GEMM_COLUMNS; i < w->to * GEMM_COLUMNS; i += SIMD_WIDTH) {
-		vf32 added = simd_load(w->r.added + i), s = simd_load(w->r.scores + i) + added;
+	(w->r.rows, GEMM_COLUMNS, to, ATTENTION_TILE, w->r.added, GEMM_COLUMNS);
+	EACH_SCORE(w, panel, j, v)
+	{
+		float *at = score_at(w, j, panel, v);
+		vf32 added = simd_load(w->r.added + j * GEMM_COLUMNS + v * SIMD_WIDTH);
 
-		simd_store(w->r.scores + i, simd_select(added == never, s, never));
+		simd_store(at, simd_select(added == never, simd_load(at) + added, never));
 	}
 }
 
@@ -211,8 +224,8 @@ static void hide(const struct work *w, size_t panel)
 		vi32 high = load_integers(w->columns.high + c);
 		vi32 document = load_integers(w->columns.document + c);
 
-		for (size_t j = w->from; j < w->to; j++) {
-			float *s = w->r.scores + j * GEMM_COLUMNS + v * SIMD_WIDTH;
+		for (size_t j = w->seen[panel].from; j < w->seen[panel].to; j++) {
+			float *s = score_at(w, j, panel, v);
 			size_t key = w->tile * ATTENTION_TILE + j;
 			vi32 at = (vi32){ 0 } + w->k.position[key];
 			vi32 hidden = (at < low) | (at > high) | (document != w->k.document[key]);
@@ -223,77 +236,84 @@ static void hide(const struct work *w, size_t panel)
 }
 
 /* p = exp(s - m'); the running m and l of vector V of the panel; what o is to be multiplied by. */
-static vf32 exponentials(const struct work *w, size_t panel, size_t v)
+static void exponentials(const struct work *w, size_t panel, size_t v)
 {
-	float *s = w->r.scores + v * SIMD_WIDTH;
-	float *most = w->r.most + panel * GEMM_COLUMNS + v * SIMD_WIDTH;
-	float *sum = w->r.sum + panel * GEMM_COLUMNS + v * SIMD_WIDTH;
-	vf32 before = simd_load(most), m = before, safe, factor, l = { 0 };
+	size_t c = panel * GEMM_COLUMNS + v * SIMD_WIDTH;
+	size_t from = w->seen[panel].from, to = w->seen[panel].to;
+	vf32 before = simd_load(w->r.most + c), m = before, safe, factor, l = { 0 };
 
-	for (size_t j = w->from; j < w->to; j++)
-		m = simd_max(m, simd_load(s + j * GEMM_COLUMNS));
+	for (size_t j = from; j < to; j++)
+		m = simd_max(m, simd_load(score_at(w, j, panel, v)));
 	/* No key seen yet: any number that is not infinite. */
 	safe = simd_select(m == simd_f32(-INFINITY), m, (vf32){ 0 });
-	for (size_t j = w->from; j < w->to; j++) {
-		vf32 p = simd_exp(simd_load(s + j * GEMM_COLUMNS) - safe);
+	for (size_t j = from; j < to; j++) {
+		float *s = score_at(w, j, panel, v);
+		vf32 p = simd_exp_below(simd_load(s) - safe);
 
-		simd_store(s + j * GEMM_COLUMNS, p);
+		simd_store(s, p);
 		l += p;
 	}
-	factor = simd_exp(before - safe);
-	simd_store(sum, simd_fma(simd_load(sum), factor, l));
-	simd_store(most, m);
-	return factor;
-}
-
-/* o = o factor + V^T p */
-static void add_values(const struct work *w, size_t panel, const vf32 *factor)
-{
-	size_t value = attention_up(w->t->value_dim, GEMM_ROWS);
-	float *out = w->r.out + panel * GEMM_COLUMNS * value;
-	bool same = true;
-
-	for (size_t v = 0; v < ATTENTION_VECTORS; v++)
-		same = same && !simd_any(factor[v] != simd_f32(1.0f));
-	for (size_t e = 0; e < value && !same; e++)
-		for (size_t v = 0; v < ATTENTION_VECTORS; v++) {
-			float *o = out + e * GEMM_COLUMNS + v * SIMD_WIDTH;
-
-			simd_store(o, simd_load(o) * factor[v]);
-		}
-	for (size_t e = 0; e < value; e += GEMM_ROWS)
-		LEVEL_NAME(gemm_tile)
-	(w->value + e * w->keys + w->from * GEMM_ROWS, w->r.scores + w->from * GEMM_COLUMNS,
-	 w->to - w->from, out + e * GEMM_COLUMNS, GEMM_COLUMNS);
+	factor = simd_exp_below(before - safe);
+	simd_store(w->r.sum + c, simd_fma(simd_load(w->r.sum + c), factor, l));
+	simd_store(w->r.most + c, m);
+	simd_store(w->r.factor + c, factor);
 }
 
 static void attend(const struct work *w, size_t panel)
 {
 	size_t c = panel * GEMM_COLUMNS, tile = w->tile * ATTENTION_TILE;
-	vf32 factor[ATTENTION_VECTORS];
 
 	score(w, panel);
 	if (w->t->a->soft_cap)
-		cap_scores(w);
+		cap_scores(w, panel);
 	if (w->t->bias || w->t->mask)
 		add_to_scores(w, panel);
-	if (!attention_all_see(&w->columns, c, c + GEMM_COLUMNS, &w->k, tile + w->from,
-			       tile + w->to))
+	if (!attention_all_see(&w->columns, c, c + GEMM_COLUMNS, &w->k, tile + w->seen[panel].from,
+			       tile + w->seen[panel].to))
 		hide(w, panel);
 	for (size_t v = 0; v < ATTENTION_VECTORS; v++)
-		factor[v] = exponentials(w, panel, v);
-	add_values(w, panel, factor);
+		exponentials(w, panel, v);
+}
+
+/* What a panel did not see of keys FROM to TO - 1 is 0. */
+static void clear_rest(const struct work *w, size_t panel, struct attention_span all)
+{
+	struct attention_span seen = w->seen[panel];
+
+	for (size_t j = all.from; j < all.to; j++)
+		if (j < seen.from || j >= seen.to)
+			memset(score_at(w, j, panel, 0), 0, GEMM_COLUMNS * sizeof(float));
+	for (size_t c = panel * GEMM_COLUMNS;
+	     seen.from == seen.to && c < (panel + 1) * GEMM_COLUMNS; c++)
+		w->r.factor[c] = 1;
+}
+
+/* o = o factor + p^T v, GEMM_ROWS columns at a time over the keys that their panels see. */
+static void add_values(const struct work *w)
+{
+	size_t step = w->value_step;
+
+	for (size_t e = 0; e < step; e += GEMM_COLUMNS)
+		for (size_t c = 0; c < w->n; c += GEMM_ROWS) {
+			struct attention_span s = attention_union(w->seen, c, c + GEMM_ROWS);
+
+			if (s.from == s.to)
+				continue;
+			LEVEL_NAME(attention_add_across)
+			((struct attention_matrix){ w->r.scores + c + s.from * ATTENTION_TILE,
+						    ATTENTION_TILE },
+			 (struct attention_matrix){ w->value + s.from * step + e, step },
+			 s.to - s.from, w->r.factor + c, w->r.out + c * step + e, step);
+		}
 }
 
 /* --- a tile of columns --- */
 
 static void begin(const struct work *w, const struct attention *t)
 {
-	size_t value = attention_up(t->value_dim, GEMM_ROWS);
-
-	attention_load_columns(t, t->q, w->head, w->first, w->n, t->scale, w->r.rows);
-	attention_pack(w->r.rows, w->n, t->dim, false, GEMM_COLUMNS, w->r.q);
-	memset(w->r.out, 0, ATTENTION_TILE * value * sizeof(float));
+	attention_load_columns(t, t->q, w->head, w->first, w->n, t->scale, t->dim, w->r.rows);
+	attention_turn(w->r.rows, t->dim, t->dim, w->r.q);
+	memset(w->r.out, 0, ATTENTION_TILE * w->value_step * sizeof(float));
 	for (size_t c = 0; c < ATTENTION_TILE; c++) {
 		w->r.most[c] = -INFINITY;
 		w->r.sum[c] = 0;
@@ -304,68 +324,85 @@ static void begin(const struct work *w, const struct attention *t)
 static void finish(const struct kernel_call *c, const struct work *w, const struct attention *t)
 {
 	const struct kernel_tensor *out = &c->out[0], *lse = &c->out[1];
-	size_t value = attention_up(t->value_dim, GEMM_ROWS), dim = t->value_dim;
 
-	for (size_t p = 0; p * GEMM_COLUMNS < w->n; p++)
-		LEVEL_NAME(gemm_turn)
-	(w->r.out + p * GEMM_COLUMNS * value, value, GEMM_COLUMNS, GEMM_COLUMNS,
-	 w->r.rows + p * GEMM_COLUMNS * value, value);
 	for (size_t i = 0; i < w->n; i++) {
 		size_t row = (w->first + i) / t->group;
 		size_t head = w->head * t->group + (w->first + i) % t->group;
-		float *o = w->r.rows + i * value, sum = w->r.sum[i], factor = 1 / sum;
+		float *o = w->r.out + i * w->value_step, sum = w->r.sum[i], factor = 1 / sum;
 		ptrdiff_t at = (ptrdiff_t)row * out->stride[0] + (ptrdiff_t)head * out->stride[1];
 
-		for (size_t e = 0; e < dim; e++)
+		for (size_t e = 0; e < t->value_dim; e++)
 			o[e] = sum == 0 ? 0 : o[e] * factor;
 		operand_store(out->dtype, o, (uint8_t *)out->data + operand_bytes(out->dtype, at),
-			      dim);
+			      t->value_dim);
 		((float *)lse->data)[(ptrdiff_t)row * lse->stride[0] +
 				     (ptrdiff_t)head * lse->stride[1]] = w->r.most[i] + logf(sum);
 	}
 }
 
-/* Whether any column of PANEL sees a key of the tile, and which. */
-static bool find_span(struct work *w, size_t panel)
+/* Which keys of the tile a panel sees. */
+static struct attention_span find_span(const struct work *w, size_t panel)
 {
 	size_t c = panel * GEMM_COLUMNS, first = w->tile * ATTENTION_TILE;
 	struct attention_bounds q = attention_bounds_of_columns(&w->columns, c, c + GEMM_COLUMNS);
 	size_t from = first, to = first + w->keys;
 
 	attention_trim_keys(&q, &w->k, &from, &to);
-	w->from = (from - first) / GEMM_ROWS * GEMM_ROWS;
-	w->to = to - first;
-	return from < to;
+	if (from == to)
+		return (struct attention_span){ 0, 0 };
+	return (struct attention_span){ (from - first) / GEMM_ROWS * GEMM_ROWS, to - first };
+}
+
+static void find_tile(const struct kernel_call *c, struct work *w)
+{
+	const struct attention *t = w->t;
+
+	w->key = w->r.key;
+	w->value = w->r.value;
+	w->next = NULL;
+	if (is_shared(t)) {
+		w->key = shared_at(c, t, w->head, w->tile);
+		w->value = w->key + sizes_of(t).key;
+		if (w->tile + 1 < t->tiles)
+			w->next = shared_at(c, t, w->head, w->tile + 1);
+	} else {
+		load_tile(t, &w->k, w->head, w->tile, w->r.key, w->r.value);
+	}
 }
 
 static void attend_tile(const struct kernel_call *c, struct work *w)
 {
-	const struct attention *t = w->t;
+	size_t panels = attention_up(w->n, GEMM_COLUMNS) / GEMM_COLUMNS;
+	struct attention_span all;
 
-	w->keys = keys_in(t, w->tile);
-	w->key = w->value = NULL;
-	for (size_t p = 0; p * GEMM_COLUMNS < w->n; p++) {
-		if (!find_span(w, p))
-			continue;
-		if (!w->key && is_shared(t)) {
-			w->key = shared_at(c, t, w->head, w->tile);
-			w->value = w->key + sizes_of(t).key;
-		} else if (!w->key) {
-			pack_tile(t, &w->k, w->head, w->tile, w->r.rows, w->r.key, w->r.value);
-			w->key = w->r.key;
-			w->value = w->r.value;
-		}
-		attend(w, p);
+	w->keys = keys_in(w->t, w->tile);
+	memset(w->seen, 0, sizeof(w->seen));
+	for (size_t p = 0; p < panels; p++)
+		w->seen[p] = find_span(w, p);
+	all = attention_union(w->seen, 0, ATTENTION_TILE);
+	if (all.from == all.to)
+		return;
+	find_tile(c, w);
+	for (size_t p = 0; p < panels; p++) {
+		if (w->seen[p].from < w->seen[p].to)
+			attend(w, p);
+		clear_rest(w, p, all);
 	}
+	add_values(w);
 }
 
-/* Taken in turn, so that parts have as much of causal work. */
 static void run_blocks(const struct kernel_call *c, const struct attention *t)
 {
-	for (size_t i = (size_t)c->part; i < t->heads * t->blocks; i += (size_t)c->parts) {
+	size_t all = t->heads * t->blocks;
+
+	for (size_t round = 0; round * (size_t)c->parts < all; round++) {
+		size_t i = attention_turn_of(c, round);
 		struct work w = { .t = t, .head = i / t->blocks, .r = room_at(c, t) };
 
+		if (i >= all)
+			continue;
 		w.k = keys_at(c, t);
+		w.value_step = sizes_of(t).value_step;
 		w.first = i % t->blocks * ATTENTION_TILE;
 		w.n = t->columns - w.first < ATTENTION_TILE ? t->columns - w.first : ATTENTION_TILE;
 		attention_columns_of(t, w.first, w.n, &w.columns);
@@ -381,7 +418,7 @@ static void run_attention(const struct kernel_call *c)
 	struct attention t = attention_of(c, 0);
 
 	if (c->phase == 0)
-		pack_all(c, &t);
+		load_all(c, &t);
 	else
 		run_blocks(c, &t);
 }

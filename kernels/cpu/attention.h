@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "kernels/attributes.h"
-#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/attention_tile.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/simd_math.h"
 
@@ -20,7 +20,7 @@
  96 /* a multiple of every GEMM_ROWS and GEMM_COLUMNS, and of 8 bits of a mask */
 #define ATTENTION_PANELS  (ATTENTION_TILE / GEMM_COLUMNS)
 #define ATTENTION_VECTORS (GEMM_COLUMNS / SIMD_WIDTH)
-#define ATTENTION_PANEL	  ((size_t)ATTENTION_TILE * GEMM_COLUMNS) /* scores of one */
+#define ATTENTION_SQUARE  ((size_t)ATTENTION_TILE * ATTENTION_TILE) /* scores of two tiles */
 
 struct attention {
 	const struct attention_attributes *a;
@@ -285,57 +285,90 @@ SIMD_INLINE void attention_ask(const struct kernel_tensor *t, int64_t row, size_
 		__builtin_prefetch(p + i, 0, 3);
 }
 
-/* Keys (or values) of TILE. */
+/* Row ROW of HEAD, or zeros when it is negative; with zeros up to STEP. */
+SIMD_INLINE void attention_load_row(const struct kernel_tensor *t, int64_t row, size_t head,
+				    size_t step, float *out)
+{
+	size_t n = row < 0 ? 0 : t->shape[2];
+
+	if (n)
+		attention_load(t, row, head, out);
+	memset(out + n, 0, (step - n) * sizeof(*out));
+}
+
+/* Keys (or values) of TILE, STEP apart; N of them, and zeros for the rest of the tile. */
 SIMD_INLINE void attention_load_keys(const struct attention *t, const struct kernel_tensor *x,
 				     const struct attention_keys *k, size_t head, size_t tile,
-				     size_t n, float *out)
+				     size_t n, size_t step, float *out)
 {
 	for (size_t j = 0; j < n; j++) {
 		size_t key = tile * ATTENTION_TILE + j;
 
 		if (j + ATTENTION_AHEAD < n && k->position[key + ATTENTION_AHEAD] >= 0)
 			attention_ask(x, attention_row(t, key + ATTENTION_AHEAD), head);
-		if (k->position[key] < 0)
-			memset(out + j * x->shape[2], 0, x->shape[2] * sizeof(*out));
-		else
-			attention_load(x, attention_row(t, key), head, out + j * x->shape[2]);
+		attention_load_row(x, k->position[key] < 0 ? -1 : attention_row(t, key), head, step,
+				   out + j * step);
 	}
+	memset(out + n * step, 0, (ATTENTION_TILE - n) * step * sizeof(*out));
 }
 
-/* Columns of HEAD from FIRST on out of X, which has q's rows and heads, times FACTOR. */
+/* Columns of HEAD from FIRST on out of X, which has q's rows and heads, times FACTOR, likewise. */
 SIMD_INLINE void attention_load_columns(const struct attention *t, const struct kernel_tensor *x,
 					size_t head, size_t first, size_t n, float factor,
-					float *out)
+					size_t step, float *out)
 {
-	size_t dim = x->shape[2];
-
 	for (size_t c = 0; c < n; c++) {
 		size_t next = first + c + ATTENTION_AHEAD;
 
 		if (c + ATTENTION_AHEAD < n)
 			attention_ask(x, (int64_t)(next / t->group),
 				      head * t->group + next % t->group);
-		attention_load(x, (int64_t)((first + c) / t->group),
-			       head * t->group + (first + c) % t->group, out + c * dim);
+		attention_load_row(x, (int64_t)((first + c) / t->group),
+				   head * t->group + (first + c) % t->group, step, out + c * step);
 	}
-	for (size_t i = 0; i < n * dim && factor != 1; i++)
+	for (size_t i = 0; i < n * step && factor != 1; i++)
 		out[i] *= factor;
+	memset(out + n * step, 0, (ATTENTION_TILE - n) * step * sizeof(*out));
 }
 
-/* Rows of a float tensor are packed as lines, or, TURNED, their elements are. */
-SIMD_INLINE void attention_pack(const float *rows, size_t n, size_t dim, bool turned, size_t width,
-				float *out)
+/* The DIM elements of a tile's rows, STEP apart, across: panels of GEMM_COLUMNS rows, element k of all side by side. */
+SIMD_INLINE void attention_turn(const float *rows, size_t dim, size_t step, float *out)
 {
-	struct kernel_tensor t = { .data = (void *)(uintptr_t)rows, .dtype = DTYPE_F32 };
-	struct gemm_source s = { .t = &t, .line = (ptrdiff_t)dim, .k = 1 };
+	for (size_t p = 0; p < ATTENTION_PANELS; p++)
+		LEVEL_NAME(gemm_turn)
+	(rows + p * GEMM_COLUMNS * step, GEMM_COLUMNS, dim, step, out + p * GEMM_COLUMNS * dim,
+	 GEMM_COLUMNS);
+}
 
-	if (turned) {
-		s.line = 1;
-		s.k = (ptrdiff_t)dim;
-		LEVEL_NAME(gemm_pack)(&s, 0, dim, 0, n, width, n * width, out);
-	} else {
-		LEVEL_NAME(gemm_pack)(&s, 0, n, 0, dim, width, dim * width, out);
+/* Work is taken to and fro, so that parts have as much of what grows: the item of PART in ROUND. */
+SIMD_INLINE size_t attention_turn_of(const struct kernel_call *c, size_t round)
+{
+	size_t part = (size_t)c->part, parts = (size_t)c->parts;
+
+	return round * parts + (round % 2 ? parts - 1 - part : part);
+}
+
+/* --- parts of a tile --- */
+
+/* From a whole GEMM_ROWS on; none: FROM is TO. */
+struct attention_span {
+	size_t from, to;
+};
+
+/* What the panels of columns FIRST to LAST - 1 (of keys, or of columns) see, together. */
+SIMD_INLINE struct attention_span attention_union(const struct attention_span *panels, size_t first,
+						  size_t last)
+{
+	struct attention_span all = { ATTENTION_TILE, 0 };
+
+	for (size_t p = first / GEMM_COLUMNS; p * GEMM_COLUMNS < last && p < ATTENTION_PANELS;
+	     p++) {
+		if (panels[p].from == panels[p].to)
+			continue;
+		all.from = panels[p].from < all.from ? panels[p].from : all.from;
+		all.to = panels[p].to > all.to ? panels[p].to : all.to;
 	}
+	return all.to ? all : (struct attention_span){ 0, 0 };
 }
 
 /* --- bias and bits --- */
