@@ -46,16 +46,26 @@ double cost_norm(const struct node *n)
 	return 4 * elements(n->in[0]);
 }
 
-/* Of a causal one, half; of a window, its share. */
+/* Pairs of a query and a key that it sees: a causal query those up to its own place from the end, a window the last of them. */
 static double attended(const struct attention_attributes *a, const struct tensor *q,
 		       const struct tensor *k)
 {
 	double rows = (double)q->shape.at[0], keys = (double)k->shape.at[0];
-	double pairs = a->causal ? rows * (keys - (rows - 1) / 2) : rows * keys;
+	double window = a->window ? (double)a->window : keys, first = keys - rows + 1, growing;
 
-	if (a->window && rows * (double)a->window < pairs)
-		pairs = rows * (double)a->window;
-	return pairs > 0 ? pairs : 0;
+	if (!a->causal)
+		return rows * (window < keys ? window : keys);
+	if (first < 1) { /* those before the first key see none */
+		rows -= 1 - first;
+		first = 1;
+	}
+	if (rows <= 0)
+		return 0;
+	if (first >= window)
+		return rows * window;
+	/* Rows first, first + 1, ... until the window is full. */
+	growing = window - first < rows ? window - first : rows;
+	return growing * (2 * first + growing - 1) / 2 + (rows - growing) * window;
 }
 
 double cost_attention(const struct node *n)
