@@ -16,6 +16,7 @@ struct backward {
 	struct graph *g;
 	struct tensor **of; /* owned: by a tensor's id, its gradient so far, or NULL */
 	size_t n;	    /* tensors before the backward half */
+	bool accumulate;    /* gradients of trainable parameters go to the store's sums */
 };
 
 /* Marks what a gradient is wanted for: WITH, and every tensor made of a wanted one. */
@@ -57,6 +58,25 @@ static void to_source(struct backward *b, const struct node *n)
 			     op_cast(b->g, gradient, DTYPE_F32));
 }
 
+/*
+ * Nothing more comes to the gradient of a parameter whose node is reached, and added here it does not outlive what it was
+ * made of: appended at the end, all of them would hold their operands till then.
+ */
+static void to_sum(struct backward *b, const struct node *n)
+{
+	struct store_entry *e = tensor_entry(n->out[0]);
+	struct tensor *gradient = b->of[n->out[0]->id];
+	struct store_entry *sum;
+
+	if (!b->accumulate || !gradient || e->kind != STORE_PARAMETER || !e->trainable)
+		return;
+	sum = store_sum(b->g->store, e);
+	if (sum)
+		op_accumulate(b->g, graph_entry(b->g, sum), gradient);
+	else
+		graph_error(b->g, "%s", err_text());
+}
+
 static bool any_gradient(const struct backward *b, const struct node *n)
 {
 	for (int i = 0; i < n->n_out; i++)
@@ -77,8 +97,10 @@ static void node_backward(struct backward *b, struct node *n)
 {
 	struct tensor *dy[KERNEL_TENSORS], *dx[KERNEL_TENSORS] = { 0 };
 
-	if (n->op == OP_PARAMETER)
+	if (n->op == OP_PARAMETER) {
 		to_source(b, n);
+		to_sum(b, n);
+	}
 	if (!any_wanted(n) || !any_gradient(b, n))
 		return;
 	if (!op_info(n->op)->grad) {
@@ -126,10 +148,11 @@ static void run_backward(struct backward *b, struct tensor *loss)
 	g->backward = false;
 }
 
-int graph_grad(struct graph *g, struct tensor *loss, struct tensor *const *with, size_t n,
-	       struct tensor **gradients)
+/* GRADIENTS may be NULL. */
+static int backward(struct graph *g, struct tensor *loss, struct tensor *const *with, size_t n,
+		    struct tensor **gradients, bool accumulate)
 {
-	struct backward b = { .g = g };
+	struct backward b = { .g = g, .accumulate = accumulate };
 
 	if (check_loss(g, loss) < 0)
 		return graph_check(g);
@@ -139,10 +162,16 @@ int graph_grad(struct graph *g, struct tensor *loss, struct tensor *const *with,
 	if (!b.of)
 		return graph_error(g, "out of memory"), graph_check(g);
 	run_backward(&b, loss);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; gradients && i < n; i++)
 		gradients[i] = graph_failed(g) ? NULL : b.of[with[i]->id];
 	free(b.of);
 	return graph_check(g);
+}
+
+int graph_grad(struct graph *g, struct tensor *loss, struct tensor *const *with, size_t n,
+	       struct tensor **gradients)
+{
+	return backward(g, loss, with, n, gradients, false);
 }
 
 /* The trainable parameters that the graph uses, in the order of the store. */
@@ -162,28 +191,14 @@ static size_t find_trainable(struct graph *g, struct tensor **out)
 
 int graph_grad_accumulate(struct graph *g, struct tensor *loss)
 {
-	struct tensor **with = mem_new(2 * g->n_parameters + 1, sizeof(*with));
-	struct tensor **gradients = with + g->n_parameters;
-	size_t n;
+	struct tensor **with = mem_new(g->n_parameters + 1, sizeof(*with));
+	int result;
 
 	if (!with)
 		return graph_error(g, "out of memory"), graph_check(g);
-	n = find_trainable(g, with);
-	if (graph_grad(g, loss, with, n, gradients) < 0) {
-		free(with);
-		return -1;
-	}
-	g->backward = true;
-	for (size_t i = 0; i < n && !graph_failed(g); i++) {
-		struct store_entry *e = tensor_entry(with[i]);
-		struct store_entry *sum = gradients[i] ? store_sum(g->store, e) : NULL;
-
-		if (sum)
-			op_accumulate(g, graph_entry(g, sum), gradients[i]);
-	}
-	g->backward = false;
+	result = backward(g, loss, with, find_trainable(g, with), NULL, true);
 	free(with);
-	return graph_check(g);
+	return result;
 }
 
 struct tensor *graph_stop(struct graph *g, struct tensor *t)
