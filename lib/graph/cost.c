@@ -151,6 +151,30 @@ static double operand_bytes(const struct tensor *t)
 	return dtype_size(t->dtype, n, &size) ? (double)size : 0;
 }
 
+/* Of a table that is used by index, the rows that the indices name: as many elements as ROWS has. */
+static double rows_bytes(const struct tensor *table, const struct tensor *rows)
+{
+	size_t size;
+
+	return dtype_size(table->dtype, shape_elements(&rows->shape), &size) ? (double)size : 0;
+}
+
+static double in_bytes(const struct node *n, int i)
+{
+	if (n->op == OP_GATHER_ROWS && i == 0)
+		return rows_bytes(n->in[0], n->out[0]);
+	if ((n->op == OP_SCATTER_ACC || n->op == OP_KV_WRITE) && i == 0)
+		return n->op == OP_KV_WRITE ? 0 : rows_bytes(n->in[0], n->in[1]);
+	return n->in[i] ? operand_bytes(n->in[i]) : 0;
+}
+
+static double out_bytes(const struct node *n, int i)
+{
+	if (n->op == OP_SCATTER_ACC || n->op == OP_KV_WRITE)
+		return rows_bytes(n->out[i], n->in[1]);
+	return operand_bytes(n->out[i]);
+}
+
 double cost_bytes(const struct node *n)
 {
 	double bytes = 0;
@@ -158,9 +182,8 @@ double cost_bytes(const struct node *n)
 	if (op_info(n->op)->flags & OP_VIEW)
 		return 0;
 	for (int i = 0; i < n->n_in; i++)
-		if (n->in[i])
-			bytes += operand_bytes(n->in[i]);
+		bytes += in_bytes(n, i);
 	for (int i = 0; i < n->n_out; i++)
-		bytes += operand_bytes(n->out[i]);
+		bytes += out_bytes(n, i);
 	return bytes;
 }

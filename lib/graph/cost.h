@@ -13,7 +13,10 @@ op_cost_fn cost_elements, cost_input, cost_matmul, cost_matmul_acc, cost_grouped
 	cost_linear_ce_grad, cost_conv2d, cost_conv2d_dx, cost_conv2d_dw, cost_pool, cost_resize,
 	cost_optimizer;
 
-/* Bytes that the operands of N hold, read and written once each: what must be moved at least. */
+/*
+ * Bytes that the operands of N hold, read and written once each: what must be moved at least. Of a table that is used by index
+ * (gather_rows, scatter_acc, kv_write), the rows that the indices name.
+ */
 double cost_bytes(const struct node *n);
 
 #endif

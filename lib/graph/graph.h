@@ -126,6 +126,8 @@ size_t graph_n_outputs(const struct graph *g);
 struct tensor *graph_output_at(const struct graph *g, size_t i, const char **name);
 /* The input, output or parameter of this name, or NULL. */
 struct tensor *graph_find(const struct graph *g, const char *name);
+/* What T is called as an input, output or parameter; NULL: it has no name. */
+const char *graph_name_of(const struct graph *g, const struct tensor *t);
 
 /* --- parameters --- */
 

@@ -255,3 +255,13 @@ struct tensor *graph_find(const struct graph *g, const char *name)
 			return g->parameters[i];
 	return NULL;
 }
+
+const char *graph_name_of(const struct graph *g, const struct tensor *t)
+{
+	if (tensor_entry(t))
+		return tensor_entry(t)->name;
+	for (size_t i = 0; i < g->n_names; i++)
+		if (g->names[i].tensor == t)
+			return g->names[i].name;
+	return NULL;
+}

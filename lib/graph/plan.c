@@ -174,13 +174,8 @@ uint64_t plan_bytes_total(const struct plan *p)
 
 int plan_print_memory(const struct plan *p, struct buffer *out)
 {
-	static const char *const names[PLAN_MEMORY_COUNT] = {
-		"weights", "derived forms", "gradients", "optimizer and state",
-		"cache",   "activations",   "workspace",
-	};
-
 	for (int i = 0; i < PLAN_MEMORY_COUNT; i++)
-		buffer_format(out, "%-20s %14" PRIu64 "\n", names[i],
+		buffer_format(out, "%-20s %14" PRIu64 "\n", plan_memory_name((enum plan_memory)i),
 			      plan_bytes(p, (enum plan_memory)i));
 	buffer_format(out, "%-20s %14" PRIu64 "\n", "in all", plan_bytes_total(p));
 	return buffer_check(out);

@@ -25,6 +25,8 @@ enum plan_pass {
 	PLAN_REUSE = 16,   /* memory of what has ended is used again */
 };
 #define PLAN_ALL 31u
+/* What the pass of this bit is called (`fold`); NULL past the last. */
+const char *plan_pass_name(int bit);
 
 /* An arena that several plans share; they must not run at the same time. */
 struct plan_arena;
@@ -62,6 +64,7 @@ enum plan_memory {
 };
 
 uint64_t plan_bytes(const struct plan *p, enum plan_memory kind);
+const char *plan_memory_name(enum plan_memory kind);
 uint64_t plan_bytes_total(const struct plan *p);
 /* A table for people: each kind, the total, the peak's largest tensors. */
 int plan_print_memory(const struct plan *p, struct buffer *out);
