@@ -18,6 +18,7 @@ allowed()
 	case $1 in
 	cat-docs) echo "$common libarchive libz" ;;
 	tokenize | detokenize | show-tokens | train-tokenizer) echo "$common libpcre2-8 libz" ;;
+	show-graph) echo "$common libcairo" ;;
 	*) echo "$common" ;;
 	esac
 }
