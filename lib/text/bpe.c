@@ -31,6 +31,7 @@ void bpe_scratch_free(void *own)
 	free(s->nodes);
 	free(s->heap);
 	free(s->skipped);
+	free(s->tokens.items);
 	free(s->joined);
 	free(s);
 }
@@ -118,8 +119,8 @@ out:
 }
 
 /* WHOLE: a piece that is the word's text is what it becomes. */
-static int encode_word(const struct text_model *m, struct bpe_scratch *s, struct bytes word,
-		       size_t at, bool whole, struct model_tokens *out)
+int bpe_encode_part(const struct text_model *m, struct bpe_scratch *s, struct bytes word, size_t at,
+		    bool whole, struct model_tokens *out)
 {
 	bool part = !whole && ((const struct bpe *)m->own)->ignore_merges;
 	uint64_t dropped = s->dropped;
@@ -157,21 +158,20 @@ static int encode_parts(const struct text_model *m, struct bpe_scratch *s, struc
 	}
 	for (size_t at = 0, next; at < piece.size; at = next) {
 		next = bpe_cuts_next(&b->cuts, piece, at);
-		if (encode_word(m, s, (struct bytes){ piece.data + at, next - at }, at, false,
-				out) < 0)
+		if (bpe_encode_part(m, s, (struct bytes){ piece.data + at, next - at }, at, false,
+				    out) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int encode(const struct text_model *m, void *own, struct bytes piece,
-		  struct model_tokens *out)
+int bpe_encode(const struct text_model *m, void *own, struct bytes piece, struct model_tokens *out)
 {
 	const struct bpe *b = m->own;
 
 	if (b->cuts.pairs && (piece.size > SHORT_KEY_MAX || !m->byte_level))
 		return encode_parts(m, own, piece, out);
-	return encode_word(m, own, piece, 0, b->ignore_merges, out);
+	return bpe_encode_part(m, own, piece, 0, b->ignore_merges, out);
 }
 
 static uint64_t dropped_so_far(const void *own)
@@ -184,7 +184,8 @@ const struct model_parts model_bpe = {
 	.unload = unload,
 	.scratch_new = bpe_scratch_new,
 	.scratch_free = bpe_scratch_free,
-	.encode = encode,
+	.encode = bpe_encode,
+	.encode_ids = bpe_encode_ids,
 	.sample = bpe_sample,
 	.dropped = dropped_so_far,
 };

@@ -6,11 +6,12 @@
  * into a ring that forgets the oldest. Hashes are no secret: text made to
  * collide costs what text without repetition costs, no more.
  */
-#include "lib/base/hash.h"
-#include "lib/text/bpe_parts.h"
+#include "lib/text/bpe_cache.h"
 
-#define SETS_BITS  14 /* 1 MiB */
-#define LONG_BITS  12
+#include "lib/base/hash.h"
+#include "lib/text/model_parts.h"
+
+#define LONG_BITS  14
 #define RING	   ((uint64_t)1 << 20)
 #define LONG_MAX   512 /* bytes of a word that is kept */
 #define TOKENS_MAX 128
@@ -22,15 +23,9 @@ struct long_entry {
 
 int bpe_cache_init(struct bpe_cache *c)
 {
-	size_t bytes = sizeof(*c->words) << SETS_BITS;
-
 	*c = (struct bpe_cache){ .end = 8 };
-	if (posix_memalign((void **)&c->words, 64, bytes) != 0) {
-		c->words = NULL;
-		return err_memory(bytes);
-	}
-	memset(c->words, 0, bytes);
-	c->slots = mem_new((size_t)1 << LONG_BITS, sizeof(*c->slots));
+	c->words = mem_table((size_t)1 << BPE_SETS_BITS, sizeof(*c->words));
+	c->slots = c->words ? mem_new((size_t)1 << LONG_BITS, sizeof(*c->slots)) : NULL;
 	c->ring = c->slots ? mem_new(RING, 1) : NULL;
 	return c->ring ? 0 : -1;
 }
@@ -43,30 +38,19 @@ void bpe_cache_clear(struct bpe_cache *c)
 	*c = (struct bpe_cache){ 0 };
 }
 
-static struct bpe_cached *find_set(const struct bpe_cache *c, struct short_key key, unsigned mark)
+static struct bpe_place place_of(const struct bpe_cache *c, struct bytes word, bool part)
 {
-	return c->words[short_key_hash(key, mark, 0) >> (64 - SETS_BITS)];
-}
-
-static inline bool is_word(const struct bpe_cached *e, struct short_key key, unsigned mark)
-{
-	return e->key.low == key.low && e->key.high == key.high && e->mark == mark;
-}
-
-static unsigned mark_of(struct bytes word, bool part)
-{
-	return (unsigned)word.size | (part ? 32 : 0);
+	return bpe_cache_place(c, short_key(word.data, word.size), word.size, part);
 }
 
 static int get_short(const struct bpe_cache *c, struct bytes word, bool part, size_t at,
 		     struct model_tokens *out)
 {
-	struct short_key key = short_key(word.data, word.size);
-	unsigned mark = mark_of(word, part);
-	const struct bpe_cached *e = find_set(c, key, mark);
+	struct bpe_place place = place_of(c, word, part);
+	const struct bpe_cached *e = bpe_cache_at(&place);
 	struct model_token *to;
 
-	if (!is_word(e, key, mark) && !is_word(++e, key, mark))
+	if (!e)
 		return 0;
 	if (out->capacity - out->n < BPE_CACHED &&
 	    mem_grow(&out->items, &out->capacity, out->n + BPE_CACHED, sizeof(*out->items)) < 0)
@@ -84,12 +68,11 @@ static int get_short(const struct bpe_cache *c, struct bytes word, bool part, si
 static void put_short(struct bpe_cache *c, struct bytes word, bool part, size_t at,
 		      const struct model_token *tokens, size_t n)
 {
-	struct short_key key = short_key(word.data, word.size);
-	unsigned mark = mark_of(word, part);
-	struct bpe_cached *set = find_set(c, key, mark);
+	struct bpe_place place = place_of(c, word, part);
+	struct bpe_cached *set = place.set;
 
 	set[1] = set[0];
-	set[0] = (struct bpe_cached){ .key = key, .mark = mark & 63, .n = n & 3 };
+	set[0] = (struct bpe_cached){ .key = place.key, .mark = place.mark & 63, .n = n & 3 };
 	for (size_t i = 0; i < n; i++) {
 		set[0].ids[i] = tokens[i].id;
 		set[0].ends[i] = (uint8_t)(tokens[i].to - at);

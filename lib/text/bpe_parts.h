@@ -8,8 +8,8 @@
 #ifndef LIB_TEXT_BPE_PARTS_H
 #define LIB_TEXT_BPE_PARTS_H
 
+#include "lib/text/bpe_cache.h"
 #include "lib/text/model_parts.h"
-#include "lib/text/short_key.h"
 
 #define RANK_NONE UINT32_MAX
 
@@ -138,41 +138,6 @@ struct bpe_symbol {
 
 struct bpe_node;
 
-/* Words of at most SHORT_KEY_MAX bytes and BPE_CACHED tokens; two such share a line of the processor's cache. */
-#define BPE_CACHED 3
-struct bpe_cached {
-	struct short_key key;
-	uint32_t ids[BPE_CACHED];
-	uint8_t mark : 6;	  /* its size, + 32 for a part; 0: free */
-	uint8_t n : 2;		  /* tokens */
-	uint8_t ends[BPE_CACHED]; /* of the tokens */
-};
-
-/* Longer ones: the text and the tokens lie in a ring that forgets the oldest. */
-struct bpe_long_slot {
-	uint64_t hash;
-	uint64_t at; /* counted from the first byte that ever went into the ring; 0: free */
-};
-
-struct bpe_cache {
-	struct bpe_cached (*words)[2];
-	struct bpe_long_slot *slots;
-	unsigned char *ring;
-	uint64_t end;
-};
-
-int bpe_cache_init(struct bpe_cache *c);
-void bpe_cache_clear(struct bpe_cache *c);
-/*
- * Appends the tokens of WORD, which stands at byte AT of the piece: 1; 0 when they are not known; -1 with the error set.
- * With ignore_merges a word may be other tokens as PART of one than alone.
- */
-int bpe_cache_get(const struct bpe_cache *c, struct bytes word, bool part, size_t at,
-		  struct model_tokens *out);
-/* Keeps the N tokens of WORD, which are at byte AT of the piece, if there is room for such. */
-void bpe_cache_put(struct bpe_cache *c, struct bytes word, bool part, size_t at,
-		   const struct model_token *tokens, size_t n);
-
 struct bpe_scratch {
 	struct bpe_cache cache;
 	struct bpe_symbol *symbols;
@@ -183,8 +148,9 @@ struct bpe_scratch {
 	size_t heap_capacity;
 	uint64_t *skipped; /* dropout */
 	size_t skipped_capacity;
-	char *joined;	  /* room for prefix, a character and suffix */
-	uint64_t dropped; /* characters, bytes of byte-level models */
+	struct model_tokens tokens; /* of one word, where ids alone are asked for */
+	char *joined;		    /* room for prefix, a character and suffix */
+	uint64_t dropped;	    /* characters, bytes of byte-level models */
 };
 
 /* The symbols that WORD begins with, into S (bpe_symbols.c). */
@@ -219,6 +185,14 @@ int bpe_sample(const struct text_model *m, void *own, struct bytes piece,
 	       const struct model_sampling *how, struct model_tokens *out);
 int bpe_merge_dropout(const struct bpe_merges *t, struct bpe_scratch *s,
 		      const struct model_sampling *how);
+
+/* As text_model_encode (bpe.c) and text_model_encode_ids (bpe_ids.c). */
+int bpe_encode(const struct text_model *m, void *own, struct bytes piece, struct model_tokens *out);
+int bpe_encode_ids(const struct text_model *m, void *own, struct bytes text,
+		   const struct piece *pieces, size_t n, struct model_ids *out, size_t *done);
+/* WORD, whole or part of a piece that is longer than the cache's short words (bpe.c). */
+int bpe_encode_part(const struct text_model *m, struct bpe_scratch *s, struct bytes word, size_t at,
+		    bool whole, struct model_tokens *out);
 
 /* bpe.c, for kinds of BPE that have a bpe_scratch too. */
 int bpe_scratch_new(void **out, const struct text_model *m);

@@ -83,17 +83,6 @@ int encoding_add(struct encoding *e, uint32_t id, const struct text_span *offset
 
 /* --- pieces --- */
 
-static inline int add_ids(struct encoding *out, const struct model_tokens *tokens)
-{
-	if (out->capacity - out->n < tokens->n &&
-	    mem_grow(&out->ids, &out->capacity, out->n + tokens->n, sizeof(*out->ids)) < 0)
-		return -1;
-	for (size_t i = 0; i < tokens->n; i++)
-		out->ids[out->n + i] = tokens->items[i].id;
-	out->n += tokens->n;
-	return 0;
-}
-
 static int model_run(struct encoder *e, struct bytes piece)
 {
 	e->tokens.n = 0;
@@ -137,15 +126,43 @@ static int encode_piece(struct encoder *e, const struct text *text, size_t from,
 {
 	if (model_run(e, (struct bytes){ text->data + from, to - from }) < 0)
 		return tell_place(e, text, from, to);
-	if (!e->options->offsets)
-		return add_ids(e->out, &e->tokens);
 	for (size_t i = 0; i < e->tokens.n; i++) {
 		const struct model_token *token = &e->tokens.items[i];
-		struct text_span span = text_original(text, from + token->from, from + token->to);
+		struct text_span span = { 0, 0 };
 
-		if (encoding_add(e->out, token->id, &span) < 0)
+		if (e->options->offsets)
+			span = text_original(text, from + token->from, from + token->to);
+		if (encoding_add(e->out, token->id, e->options->offsets ? &span : NULL) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+/* N pieces of TEXT, where nothing but their ids is wanted. */
+static int encode_ids(struct encoder *e, const struct text *text, const struct piece *pieces,
+		      size_t n)
+{
+	struct encoding *out = e->out;
+	struct model_ids ids = { out->ids, out->n, out->capacity };
+	size_t done;
+	int got = text_model_encode_ids(e->tokenizer->model, e->model,
+					(struct bytes){ text->data, text->size }, pieces, n, &ids,
+					&done);
+
+	out->ids = ids.items;
+	out->n = ids.n;
+	out->capacity = ids.capacity;
+	return got < 0 ? tell_place(e, text, pieces[done].from, pieces[done].to) : 0;
+}
+
+static int encode_each(struct encoder *e, const struct text *text, const struct piece *pieces,
+		       size_t n)
+{
+	if (!e->options->offsets && !e->options->sampling)
+		return encode_ids(e, text, pieces, n);
+	for (size_t i = 0; i < n; i++)
+		if (encode_piece(e, text, pieces[i].from, pieces[i].to) < 0)
+			return -1;
 	return 0;
 }
 
@@ -155,13 +172,10 @@ static int encode_pieces(struct encoder *e, struct text *text, bool first)
 	const struct pretokenizer *p = e->words->pretokenizer;
 
 	if (!p)
-		return text->size ? encode_piece(e, text, 0, text->size) : 0;
+		return text->size ? encode_each(e, text, &(struct piece){ 0, text->size }, 1) : 0;
 	if (pretokenizer_run(p, e->pretokenizer, text, first, &e->pieces) < 0)
 		return -1;
-	for (size_t i = 0; i < e->pieces.n; i++)
-		if (encode_piece(e, text, e->pieces.items[i].from, e->pieces.items[i].to) < 0)
-			return -1;
-	return 0;
+	return encode_each(e, text, e->pieces.items, e->pieces.n);
 }
 
 /* --- added tokens --- */

@@ -69,6 +69,7 @@ void model_scratch_free(struct model_scratch *s)
 		return;
 	if (s->model->parts->scratch_free)
 		s->model->parts->scratch_free(s->own);
+	free(s->tokens.items);
 	free(s);
 }
 
@@ -85,6 +86,29 @@ int text_model_encode(const struct text_model *m, struct model_scratch *s, struc
 	if (piece.size >= UINT32_MAX)
 		return too_long(piece);
 	return m->parts->encode(m, s->own, piece, out);
+}
+
+static int encode_ids(const struct text_model *m, struct model_scratch *s, struct bytes text,
+		      const struct piece *pieces, size_t n, struct model_ids *out, size_t *done)
+{
+	for (*done = 0; *done < n; ++*done) {
+		struct piece p = pieces[*done];
+
+		s->tokens.n = 0;
+		if (text_model_encode(m, s, (struct bytes){ text.data + p.from, p.to - p.from },
+				      &s->tokens) < 0 ||
+		    model_ids_put(out, &s->tokens) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int text_model_encode_ids(const struct text_model *m, struct model_scratch *s, struct bytes text,
+			  const struct piece *pieces, size_t n, struct model_ids *out, size_t *done)
+{
+	if (m->parts->encode_ids && text.size < UINT32_MAX)
+		return m->parts->encode_ids(m, s->own, text, pieces, n, out, done);
+	return encode_ids(m, s, text, pieces, n, out, done);
 }
 
 int text_model_sample(const struct text_model *m, struct model_scratch *s, struct bytes piece,

@@ -22,6 +22,11 @@ struct model_tokens {
 	size_t n, capacity;
 };
 
+struct model_ids {
+	uint32_t *items; /* owned */
+	size_t n, capacity;
+};
+
 /*
  * BYTE_LEVEL: pieces are raw bytes, and the vocabulary is mapped from ByteLevel's alphabet back to bytes; what is not in
  * that alphabet can only be an added token. SPEC's bytes must outlive it. Errors name the piece or merge.
@@ -40,6 +45,15 @@ uint64_t model_scratch_dropped(const struct model_scratch *s);
  */
 int text_model_encode(const struct text_model *m, struct model_scratch *s, struct bytes piece,
 		      struct model_tokens *out);
+
+/*
+ * The same for N pieces of TEXT (pretokenize.h), ids alone, which is faster. *DONE: how many pieces went well; when it fails, it
+ * was at the one behind them.
+ */
+struct piece;
+int text_model_encode_ids(const struct text_model *m, struct model_scratch *s, struct bytes text,
+			  const struct piece *pieces, size_t n, struct model_ids *out,
+			  size_t *done);
 
 /* Draws for dropout (BPE) and sampling (Unigram with alpha); without them the best tokens are given. */
 struct model_sampling {

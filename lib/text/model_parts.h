@@ -10,6 +10,7 @@
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
 #include "lib/text/model.h"
+#include "lib/text/pretokenize.h"
 #include "lib/text/vocabulary.h"
 
 struct text_model {
@@ -24,6 +25,7 @@ struct text_model {
 struct model_scratch {
 	const struct text_model *model;
 	void *own; /* the kind's buffers; NULL when it has none */
+	struct model_tokens tokens;
 };
 
 struct model_parts {
@@ -36,6 +38,10 @@ struct model_parts {
 	/* As text_model_encode, OWN being the scratch's; PIECE is not empty and is below 4 GiB. */
 	int (*encode)(const struct text_model *m, void *own, struct bytes piece,
 		      struct model_tokens *out);
+	/* As text_model_encode_ids; NULL: encode, piece by piece. */
+	int (*encode_ids)(const struct text_model *m, void *own, struct bytes text,
+			  const struct piece *pieces, size_t n, struct model_ids *out,
+			  size_t *done);
 	/* As text_model_sample; NULL: encode. */
 	int (*sample)(const struct text_model *m, void *own, struct bytes piece,
 		      const struct model_sampling *how, struct model_tokens *out);
@@ -53,6 +59,18 @@ static inline int model_tokens_put(struct model_tokens *t, uint32_t id, size_t f
 	    mem_grow(&t->items, &t->capacity, t->n + 1, sizeof(*t->items)) < 0)
 		return -1;
 	t->items[t->n++] = (struct model_token){ id, (uint32_t)from, (uint32_t)to };
+	return 0;
+}
+
+/* Appends the ids of TOKENS. */
+static inline int model_ids_put(struct model_ids *out, const struct model_tokens *tokens)
+{
+	if (out->capacity - out->n < tokens->n &&
+	    mem_grow(&out->items, &out->capacity, out->n + tokens->n, sizeof(*out->items)) < 0)
+		return -1;
+	for (size_t i = 0; i < tokens->n; i++)
+		out->items[out->n + i] = tokens->items[i].id;
+	out->n += tokens->n;
 	return 0;
 }
 

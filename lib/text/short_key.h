@@ -1,11 +1,12 @@
 /*
  * lib/text/short_key.h - up to 16 bytes as two words, so that short strings compare as integers
  *
- * Two strings of one length have the same words only when they are equal. Nothing past the N bytes is read.
+ * The bytes with zeros behind them: two strings of one length have the same words only when they are equal.
  */
 #ifndef LIB_TEXT_SHORT_KEY_H
 #define LIB_TEXT_SHORT_KEY_H
 
+#include <endian.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -15,27 +16,47 @@ struct short_key {
 	uint64_t low, high;
 };
 
-static inline uint64_t short_key_part(const char *p)
+static inline uint64_t short_key_4(const char *p)
 {
 	uint32_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return v;
+	return le32toh(v);
 }
 
-/* N is 1 to SHORT_KEY_MAX. Four parts that overlap as N wants it, so that lengths need few branches. */
+static inline uint64_t short_key_8(const char *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le64toh(v);
+}
+
+static inline uint64_t short_key_byte(const char *p, size_t at)
+{
+	return (uint64_t)(unsigned char)p[at] << (8 * at);
+}
+
+/* N is 1 to SHORT_KEY_MAX. Nothing past the N bytes is read: parts overlap as N wants it. */
 static inline struct short_key short_key(const char *p, size_t n)
 {
-	size_t step = n / 8 * 4;
-
 	if (n < 4)
-		return (struct short_key){ (uint64_t)(unsigned char)p[0] |
-						   (uint64_t)(unsigned char)p[n / 2] << 8 |
-						   (uint64_t)(unsigned char)p[n - 1] << 16,
+		return (struct short_key){ short_key_byte(p, 0) | short_key_byte(p, n / 2) |
+						   short_key_byte(p, n - 1),
 					   0 };
-	return (struct short_key){ short_key_part(p) | short_key_part(p + step) << 32,
-				   short_key_part(p + n - 4 - step) | short_key_part(p + n - 4)
-									      << 32 };
+	if (n <= 8)
+		return (struct short_key){ short_key_4(p) | short_key_4(p + n - 4) << (8 * (n - 4)),
+					   0 };
+	return (struct short_key){ short_key_8(p), short_key_8(p + n - 8) >> (8 * (16 - n)) };
+}
+
+/* The same where SHORT_KEY_MAX bytes can be read: without a branch, since the lengths of words cannot be foreseen. */
+static inline struct short_key short_key_inside(const char *p, size_t n)
+{
+	uint64_t mask = ~UINT64_C(0) >> (-n & 7) * 8;
+
+	return (struct short_key){ short_key_8(p) & (n >= 8 ? ~UINT64_C(0) : mask),
+				   n > 8 ? short_key_8(p + 8) & mask : 0 };
 }
 
 /* All bits of the key and of N reach the upper bits. */
