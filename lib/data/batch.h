@@ -1,9 +1,9 @@
 /*
  * lib/data/batch.h - records encoded by a team, in order
  *
- * Records are read until a batch is full, then all threads encode them, each record by one thread, and they are given out in
- * the order in which they were read: the same for any number of threads. While the threads are at one batch, the caller's
- * hands on what came of the one before and reads the next one, then helps.
+ * Each thread does what there is to do: it reads some records, encodes them, or writes what came of the next ones in order. So the
+ * records are given out in the order in which they were read, the same for any number of threads, and none waits for
+ * another but for its turn to read or to write, and where a long record is ahead of all.
  */
 #ifndef LIB_DATA_BATCH_H
 #define LIB_DATA_BATCH_H
@@ -11,7 +11,10 @@
 #include "lib/base/team.h"
 #include "lib/data/encode_record.h"
 
-/* Where records come from and go to; called by the thread that calls batch_pump alone, never two at a time. */
+/*
+ * Where records come from and go to. Either is called by any thread of the team, by one at a time, and one by one in order; but
+ * while one thread reads, another may write.
+ */
 struct batch_io {
 	/*
 	 * 1 with the next record, valid until the next call, and its name and line (`document` is counted here); 0 after the last;
@@ -25,7 +28,7 @@ struct batch_io {
 
 struct batch;
 
-/* T, TEAM and what O points to must outlive it. BYTES of records make a batch; 0: 4 MiB. */
+/* T, TEAM and what O points to must outlive it. A thread takes records of about so many BYTES; 0: 256 KiB. */
 int batch_new(struct batch **out, const struct tokenizer *t, struct team *team,
 	      const struct record_options *o, size_t bytes);
 void batch_free(struct batch *b); /* NULL is allowed */
