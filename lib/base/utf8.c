@@ -1,6 +1,7 @@
 /* lib/base/utf8.c - UTF-8 as Unicode 15 section 3.9, table 3-7 defines it */
 #include "lib/base/utf8.h"
 
+#include <endian.h>
 #include <stdbool.h>
 
 static bool is_trail(unsigned char c)
@@ -38,6 +39,24 @@ static size_t long_sequence(const unsigned char *s, size_t n)
 	return need;
 }
 
+/* The end of the run of pairs of characters of three bytes each, none of which begins with a byte that has a rule of its own. */
+static size_t pass_threes(const unsigned char *s, size_t n, size_t at)
+{
+	/* The last four bits of E1 to EC, EE and EF. */
+	const uint32_t plain = 0xDFFE;
+
+	for (; n - at >= 8; at += 6) {
+		uint64_t word;
+
+		memcpy(&word, s + at, sizeof(word));
+		word = le64toh(word);
+		if ((word & 0xC0C0F0C0C0F0u) != 0x8080E08080E0u ||
+		    !(plain >> (word & 15) & plain >> (word >> 24 & 15) & 1))
+			break;
+	}
+	return at;
+}
+
 size_t utf8_valid_prefix(const void *data, size_t n)
 {
 	const unsigned char *s = data;
@@ -56,6 +75,7 @@ size_t utf8_valid_prefix(const void *data, size_t n)
 		}
 		while (at < n && s[at] < 0x80)
 			at++;
+		at = pass_threes(s, n, at);
 		while (at < n && s[at] >= 0x80) {
 			length = long_sequence(s + at, n - at);
 			if (!length)

@@ -155,7 +155,7 @@ static uint32_t character(const struct bpe *b, struct bytes word, size_t at, siz
 {
 	uint32_t code_point, id;
 
-	*n = utf8_decode(word.data + at, word.size - at, &code_point);
+	*n = utf8_decode_fast(word.data + at, word.size - at, &code_point);
 	if (*n == 0) {
 		*n = 1;
 		return TOKEN_NONE;

@@ -160,7 +160,7 @@ static inline size_t step(struct bytes piece, size_t at, uint32_t *point)
 		*point = (unsigned char)piece.data[at];
 		return at + 1;
 	}
-	n = utf8_decode(piece.data + at, piece.size - at, point);
+	n = utf8_decode_fast(piece.data + at, piece.size - at, point);
 	if (n == 0)
 		*point = NO_POINT;
 	return at + (n ? n : 1);

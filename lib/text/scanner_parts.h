@@ -92,6 +92,20 @@ static inline const uint8_t *run(const uint8_t *p, const uint8_t *end, unsigned 
 	return p;
 }
 
+/* run() for CLASSES that hold IS_LETTER: what begins with E5 to E8, U+5000 to U+8FFF, are ideographs. */
+static inline const uint8_t *run_of_ideographs(const uint8_t *p, const uint8_t *end,
+					       unsigned classes)
+{
+	while (p < end) {
+		size_t length = 3;
+
+		if ((uint8_t)(*p - 0xE5) > 3 && !(class_at(p, &length) & classes))
+			break;
+		p += length;
+	}
+	return p;
+}
+
 #define EACH_BYTE 0x0101010101010101u
 
 /* The top bit of each byte of WORD, after FOLD is set in it, that is no ASCII letter of lower case. */
@@ -104,7 +118,7 @@ static inline uint64_t not_lower(uint64_t word, uint64_t fold)
 }
 
 /*
- * run() for CLASSES that hold the ASCII letters (FOLD 32), or those of lower case (FOLD 0), and of ASCII nothing else:
+ * run() for CLASSES that hold IS_LETTER and the ASCII letters (FOLD 32), or those of lower case (FOLD 0), and of ASCII nothing else:
  * eight bytes at a time, since most words are short and a branch a byte is mispredicted once a word.
  */
 static inline const uint8_t *run_of_letters(const uint8_t *p, const uint8_t *end, unsigned classes,
@@ -127,7 +141,7 @@ static inline const uint8_t *run_of_letters(const uint8_t *p, const uint8_t *end
 			return p;
 		break;
 	}
-	return run(p, end, classes);
+	return run_of_ideographs(p, end, classes);
 }
 
 static inline const uint8_t *newlines(const uint8_t *p, const uint8_t *end)

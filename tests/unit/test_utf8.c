@@ -167,6 +167,30 @@ static void test_prefix(void)
 		   "after two characters a surrogate");
 }
 
+/* Whatever three bytes, alone and as the first or second of a pair of characters of three bytes, and both ways to decode them. */
+static void test_every_three(void)
+{
+	unsigned char pair[] = "......abcdef";
+	size_t wrong_decode = 0, wrong_prefix = 0;
+
+	for (uint32_t i = 0xE00000; i < 0xF00000; i++) {
+		const unsigned char three[3] = { (unsigned char)(i >> 16), (unsigned char)(i >> 8),
+						 (unsigned char)i };
+		uint32_t c = 0, fast = 0;
+		size_t n;
+
+		n = utf8_decode(three, 3, &c);
+		wrong_decode += utf8_decode_fast(three, 3, &fast) != n || (n && fast != c);
+		for (size_t at = 0; at <= 3; at += 3) {
+			memcpy(pair, "\xe4\xb8\xad\xe4\xb8\xad", 6);
+			memcpy(pair + at, three, 3);
+			wrong_prefix += utf8_valid_prefix(pair, 12) != (n ? 12 : at);
+		}
+	}
+	tap_is_u64(wrong_decode, 0, "decoded alike");
+	tap_is_u64(wrong_prefix, 0, "in pairs");
+}
+
 int main(void)
 {
 	tap_run(test_known);
@@ -174,5 +198,6 @@ int main(void)
 	tap_run(test_every_code_point);
 	tap_run(test_every_beginning);
 	tap_run(test_prefix);
+	tap_run(test_every_three);
 	return tap_done();
 }
