@@ -102,12 +102,20 @@ void cases_group_norm(struct op_cases *c)
 {
 	norm(c, SHAPE(2, 6, 3, 5), 6, 2, (struct norm_attributes){ .eps = 1e-5, .groups = 3 });
 	norm(c, SHAPE(3, 4, 7), 4, 0, (struct norm_attributes){ .eps = 1e-5, .groups = 1 });
+	/* Planes of several runs. */
+	norm(c, SHAPE(2, 4, 25, 43), 4, 2, (struct norm_attributes){ .eps = 1e-5, .groups = 2 });
+	c->items[c->n - 1].in[0].gradient = false;
+	c->items[c->n - 1].in[1].gradient = false;
+	c->items[c->n - 1].in[2].gradient = false;
 }
 
 void cases_batch_norm(struct op_cases *c)
 {
 	norm(c, SHAPE(3, 4, 2, 5), 4, 2, (struct norm_attributes){ .eps = 1e-5 });
 	norm(c, SHAPE(9, 5), 5, 0, (struct norm_attributes){ .eps = 1e-3 });
+	norm(c, SHAPE(2, 2, 25, 43), 2, 1, (struct norm_attributes){ .eps = 1e-5 });
+	c->items[c->n - 1].in[0].gradient = false;
+	c->items[c->n - 1].in[1].gradient = false;
 }
 
 /* x, dy, then what else. */
@@ -142,13 +150,16 @@ void cases_group_norm_grad(struct op_cases *c)
 {
 	norm_grad(c, SHAPE(2, 6, 3, 5), 6, false, true,
 		  (struct norm_attributes){ .eps = 1e-5, .groups = 2 });
+	norm_grad(c, SHAPE(2, 4, 25, 43), 4, false, true,
+		  (struct norm_attributes){ .eps = 1e-5, .groups = 2 });
 }
 
-/*
- * The moments must be those of x; so there is no case by itself: batch_norm's gradient is tested through batch_norm.
- */
+/* Whatever the moments: kernels take x's own. (Through batch_norm they are those of x.) */
 void cases_batch_norm_grad(struct op_cases *c)
 {
+	norm_grad(c, SHAPE(3, 4, 2, 5), 4, true, true, (struct norm_attributes){ .eps = 1e-5 });
+	norm_grad(c, SHAPE(9, 5), 5, true, false, (struct norm_attributes){ .eps = 1e-3 });
+	norm_grad(c, SHAPE(2, 2, 25, 43), 2, true, true, (struct norm_attributes){ .eps = 1e-5 });
 }
 
 /* --- rope, attention --- */
@@ -246,6 +257,8 @@ void cases_attention(struct op_cases *c)
 	struct attention_case holes = {
 		24, 108, 4, 1, 4, 4, { .page = 36 }, .positions = true, .pages = 3, .large = true
 	};
+	/* More heads of keys than share the gradient's ranges: each takes several tiles. */
+	struct attention_case many = { 3, 200, 6, 6, 4, 4, { .causal = 1 }, .large = true };
 	struct op_case *x;
 
 	for (size_t i = 0; i < N_ATTENTIONS; i++)
@@ -260,6 +273,8 @@ void cases_attention(struct op_cases *c)
 	x = case_new(c, &holes.a);
 	attention_operands(x, &holes);
 	case_given(x, DTYPE_I32, 3, (double[]){ 2, -1, 0 });
+	x = case_new(c, &many.a);
+	attention_operands(x, &many);
 }
 
 /* dout, out and lse must belong together: the gradient is tested through attention. */

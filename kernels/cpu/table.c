@@ -26,7 +26,8 @@
 	X(rms_norm_rows) X(layer_norm_rows) X(rms_norm_grad_rows) X(layer_norm_grad_rows) \
 	X(softmax_rows) X(log_softmax_rows) X(softmax_grad_rows) X(rope_rows) X(sum_pieces) \
 	X(mean_pieces) X(amax_pieces) X(logsumexp_pieces) X(attention_tiles) \
-	X(attention_grad_tiles) X(kv_write_rows)
+	X(attention_grad_tiles) X(kv_write_rows) X(group_norm_planes) X(batch_norm_planes) \
+	X(group_norm_grad_planes) X(batch_norm_grad_planes)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct kernel LEVEL_NAME(name);
