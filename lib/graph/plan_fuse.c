@@ -16,6 +16,7 @@
 struct fuser {
 	struct plan *p;
 	uint32_t *uses; /* owned */
+	size_t at;	/* in the order: of the node that is looked at */
 };
 
 static enum activation activation_of(enum op op)
@@ -32,10 +33,29 @@ static enum activation activation_of(enum op op)
 	}
 }
 
-/* The node of OP that makes T and that nobody else reads, or NULL. */
+static bool updates_operand(const struct node *n, const struct node *of)
+{
+	for (int i = 0; i < n->n_in; i++)
+		for (int j = 0; j < of->n_in && (op_info(n->op)->in_place >> i & 1); j++)
+			if (of->in[j] && of->in[j]->base == n->in[i]->base)
+				return true;
+	return false;
+}
+
+/* Whether M could as well run where the present node does: nothing between them updates what it reads. */
+static bool can_wait(const struct fuser *f, const struct node *m)
+{
+	for (size_t i = f->at; i-- > 0 && f->p->order[i] != m;)
+		if (updates_operand(f->p->order[i], m))
+			return false;
+	return true;
+}
+
+/* The node of OP that makes T, that nobody else reads, and that may run later, or NULL. */
 static struct node *sole_maker(const struct fuser *f, const struct tensor *t, enum op op)
 {
-	if (!t || t->node->op != op || f->uses[t->id] != 1 || t->node->count)
+	if (!t || t->node->op != op || f->uses[t->id] != 1 || t->node->count ||
+	    !can_wait(f, t->node))
 		return NULL;
 	return t->node;
 }
@@ -159,12 +179,12 @@ static void fuse(struct fuser *f, struct node *n)
 
 int plan_epilogues(struct plan *p)
 {
-	struct fuser f = { p, plan_uses(p) };
+	struct fuser f = { p, plan_uses(p), 0 };
 
 	if (!f.uses)
 		return -1;
-	for (size_t i = 0; i < p->n_order; i++)
-		fuse(&f, p->order[i]);
+	for (; f.at < p->n_order; f.at++)
+		fuse(&f, p->order[f.at]);
 	free(f.uses);
 	return graph_check(p->g);
 }

@@ -1,7 +1,7 @@
 /*
  * lib/graph/plan_order.c - which nodes run, and in which order
  *
- * What leads to no output and no update in place is dropped. The rest keeps the order in which it was built, but for
+ * What leads to no output and no update in place is dropped, but for inputs. The rest keeps the order in which it was built, but for
  * readers of a value that is updated in place: they come before the update.
  */
 #include <stdlib.h>
@@ -39,9 +39,9 @@ static void mark_needed(struct plan *p, bool *needed)
 {
 	struct graph *g = p->g;
 
+	/* Inputs too: who fills one need not know whether it is read. */
 	for (size_t i = 0; i < g->n_names; i++)
-		if (g->names[i].output)
-			need(g->names[i].tensor->node, needed);
+		need(g->names[i].tensor->node, needed);
 	for (size_t i = p->n_order; i-- > 0;) {
 		struct node *n = p->order[i];
 

@@ -52,31 +52,46 @@ uint32_t *plan_uses(const struct plan *p)
 	return uses;
 }
 
+/* By tensor: its memory is updated in place by a node. */
+static bool *find_updated(const struct plan *p)
+{
+	bool *updated = mem_new(p->g->n_tensors + 1, sizeof(*updated));
+
+	for (size_t i = 0; updated && i < p->n_order; i++)
+		for (int j = 0; j < p->order[i]->n_in; j++)
+			if (op_info(p->order[i]->op)->in_place >> j & 1)
+				updated[p->order[i]->in[j]->base->id] = true;
+	return updated;
+}
+
 /* --- constants --- */
 
 #define FOLD_BYTES 65536
 
-static bool can_fold(const struct node *n)
+/* What is updated in place must be made anew in every run, and what is made of it. */
+static bool can_fold(const struct node *n, const bool *updated)
 {
 	const struct op_info *info = op_info(n->op);
 	size_t size;
 
 	if (node_is_view(n) || info->in_place || (info->flags & OP_RANDOM) || n->n_out != 1 ||
-	    n->count || !dtype_size(n->out[0]->dtype, shape_elements(&n->out[0]->shape), &size) ||
+	    n->count || updated[n->out[0]->id] ||
+	    !dtype_size(n->out[0]->dtype, shape_elements(&n->out[0]->shape), &size) ||
 	    size > FOLD_BYTES)
 		return false;
 	for (int i = 0; i < n->n_in; i++)
-		if (n->in[i] && n->in[i]->base->node->op != OP_CONSTANT)
+		if (n->in[i] &&
+		    (n->in[i]->base->node->op != OP_CONSTANT || updated[n->in[i]->base->id]))
 			return false;
 	return true;
 }
 
-/* Runs the node's ref kernel on DATA. */
+/* Runs the node as a run would, so that no bit depends on whether it is folded; the result goes to DATA. */
 static int compute(struct plan *p, const struct node *n, void *data)
 {
 	struct kernel_tensor in[KERNEL_TENSORS], out[KERNEL_TENSORS];
 	struct kernel_call c = { .in = in, .out = out, .n_in = n->n_in, .n_out = 1, .parts = 1 };
-	const struct kernel *k = op_info(n->op)->ref;
+	const struct kernel *k;
 	size_t scratch;
 
 	if (plan_operands(n, in, out) < 0)
@@ -87,9 +102,12 @@ static int compute(struct plan *p, const struct node *n, void *data)
 	out[0].data = data;
 	c.attributes = n->attributes;
 	c.rows = out[0].n_axes ? out[0].shape[0] : 1;
+	k = backend_choose(p->options.backend, op_info(n->op)->name, &c);
+	if (!k)
+		k = op_info(n->op)->ref;
 	scratch = k->scratch ? k->scratch(&c) : 0;
-	if (scratch && !(c.scratch = mem_new(scratch, 1)))
-		return -1;
+	if (scratch && !(c.scratch = aligned_alloc(64, (scratch + 63) / 64 * 64)))
+		return err_set(ERR_MEMORY, "no memory for %zu bytes", scratch);
 	for (c.phase = 0; c.phase < (k->phases ? k->phases : 1); c.phase++)
 		k->run(&c);
 	free(c.scratch);
@@ -118,21 +136,25 @@ static int fold_node(struct plan *p, struct node *n)
 
 int plan_fold(struct plan *p)
 {
-	for (size_t i = 0; i < p->n_order; i++)
-		if (can_fold(p->order[i]) && !is_named(p, p->order[i]->out[0]) &&
-		    fold_node(p, p->order[i]) < 0)
-			return -1;
-	return 0;
+	bool *updated = find_updated(p);
+	int result = updated ? 0 : -1;
+
+	for (size_t i = 0; i < p->n_order && result == 0; i++)
+		if (can_fold(p->order[i], updated) && !is_named(p, p->order[i]->out[0]))
+			result = fold_node(p, p->order[i]);
+	free(updated);
+	return result;
 }
 
 /* --- equal nodes --- */
 
-static bool can_merge(const struct plan *p, const struct node *n)
+/* Of two equal copies each may be updated in its own way. */
+static bool can_merge(const struct plan *p, const struct node *n, const bool *updated)
 {
 	if (node_updates(n) || n->again || n->n_in == 0)
 		return false;
 	for (int i = 0; i < n->n_out; i++)
-		if (is_named(p, n->out[i]))
+		if (updated[n->out[i]->id] || is_named(p, n->out[i]))
 			return false;
 	return true;
 }
@@ -174,7 +196,8 @@ struct merger {
 	struct node **table;
 	size_t mask;
 	struct tensor **instead; /* by a tensor's id: what stands for it, or NULL */
-	size_t n;		 /* nodes kept */
+	bool *updated;
+	size_t n; /* nodes kept */
 };
 
 static struct node **find_slot(struct merger *m, struct node *n)
@@ -201,7 +224,7 @@ static void merge_node(struct plan *p, struct merger *m, struct node *n)
 	struct node **slot;
 
 	replace_operands(n, m->instead);
-	slot = can_merge(p, n) ? find_slot(m, n) : NULL;
+	slot = can_merge(p, n, m->updated) ? find_slot(m, n) : NULL;
 	if (slot && *slot) {
 		for (int i = 0; i < n->n_out; i++)
 			m->instead[n->out[i]->id] = (*slot)->out[i];
@@ -221,13 +244,15 @@ int plan_merge(struct plan *p)
 		m.mask = 2 * m.mask + 1;
 	m.table = mem_new(m.mask + 1, sizeof(*m.table));
 	m.instead = mem_new(p->g->n_tensors + 1, sizeof(*m.instead));
-	if (m.table && m.instead) {
+	m.updated = find_updated(p);
+	if (m.table && m.instead && m.updated) {
 		for (size_t i = 0; i < p->n_order; i++)
 			merge_node(p, &m, p->order[i]);
 		p->n_order = m.n;
 	}
-	result = m.table && m.instead ? 0 : -1;
+	result = m.table && m.instead && m.updated ? 0 : -1;
 	free(m.table);
 	free(m.instead);
+	free(m.updated);
 	return result;
 }
