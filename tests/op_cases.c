@@ -24,11 +24,25 @@ static cases_fn *const makers[OP_COUNT] = {
 #undef VIEW
 };
 
+/* NNUTILS_OPS names the ops whose cases are wanted, with commas between; all when it is not set. */
+static bool is_wanted(enum op op)
+{
+	const char *list = getenv("NNUTILS_OPS"), *name = op_info(op)->name;
+	size_t n = strlen(name);
+
+	if (!list || !*list)
+		return true;
+	for (const char *at = list; (at = strstr(at, name)); at += n)
+		if ((at == list || at[-1] == ',') && (at[n] == ',' || at[n] == '\0'))
+			return true;
+	return false;
+}
+
 void op_cases_make(struct op_cases *c, enum op op)
 {
 	c->n = 0;
 	c->op = op;
-	if (makers[op])
+	if (makers[op] && is_wanted(op))
 		makers[op](c);
 }
 

@@ -51,7 +51,7 @@ struct op_cases {
 	enum op op; /* whose are made */
 };
 
-/* All cases of OP. */
+/* All cases of OP; none when NNUTILS_OPS (names, with commas between) is set and does not name it. */
 void op_cases_make(struct op_cases *c, enum op op);
 void op_cases_free(struct op_cases *c);
 

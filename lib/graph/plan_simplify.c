@@ -102,7 +102,9 @@ static int compute(struct plan *p, const struct node *n, void *data)
 	out[0].data = data;
 	c.attributes = n->attributes;
 	c.rows = out[0].n_axes ? out[0].shape[0] : 1;
-	k = backend_choose(p->options.backend, op_info(n->op)->name, &c);
+	k = p->options.backend->device
+		    ? NULL
+		    : backend_choose(p->options.backend, op_info(n->op)->name, &c);
 	if (!k)
 		k = op_info(n->op)->ref;
 	scratch = k->scratch ? k->scratch(&c) : 0;
