@@ -509,6 +509,7 @@ static void print_op(const struct turns *t, const struct context *c, const struc
 	r.cache = cold ? "cold" : "warm";
 	r.seconds = timing_spread(samples[i], runs);
 	r.operations = f.operations;
+	r.scratch = f.scratch;
 	r.moved = roof_moved(&f.bytes);
 	by_bytes = floor_seconds(t, runs, r.moved);
 	r.roof = f.operations / rate;

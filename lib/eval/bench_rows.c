@@ -29,6 +29,7 @@ enum column {
 	COLUMN_GBS,
 	COLUMN_BOUND,
 	COLUMN_SHARE,
+	COLUMN_SCRATCH,
 	COLUMN_NOTE,
 	COLUMNS
 };
@@ -36,7 +37,7 @@ enum column {
 const char *const bench_headings[] = {
 	"op",	    "case",  "dtype",  "operands", "device", "level", "variant",
 	">threads", "cache", ">runs",  ">us",	   ">low",   ">high", ">gflops",
-	">gbytes",  "bound", ">share", "note",	   NULL,
+	">gbytes",  "bound", ">share", ">scratch", "note",   NULL,
 };
 
 static const char *word_of(const struct bench_row *r, enum column c)
@@ -72,6 +73,7 @@ static double number_of(const struct bench_row *r, enum column c)
 	case COLUMN_HIGH: return 1e6 * s->high;
 	case COLUMN_GFLOPS: return r->operations > 0 ? 1e-9 * r->operations / s->median : NAN;
 	case COLUMN_GBS: return r->moved > 0 ? 1e-9 * r->moved / s->median : NAN;
+	case COLUMN_SCRATCH: return r->scratch > 0 ? r->scratch : NAN;
 	case COLUMN_SHARE: return r->roof > 0 ? r->roof / s->median : NAN;
 	default: return NAN;
 	}

@@ -15,6 +15,7 @@ struct bench_row {
 	int threads;
 	struct spread seconds;	  /* n 0: was not measured */
 	double operations, moved; /* of one run; 0: none */
+	double scratch;		  /* bytes */
 	const char *bound;	  /* by what */
 	double roof;		  /* seconds that the bound allows; 0: none */
 	const char *note;

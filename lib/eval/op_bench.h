@@ -35,6 +35,7 @@ double op_bench_run(void *arg);
 struct op_bench_facts {
 	double operations;
 	struct roof_bytes bytes; /* that must move at least */
+	double scratch;		 /* bytes that the kernel works in */
 	const char *backend;	 /* `ref` when the backend does not claim it */
 	const char *variant;
 	enum dtype dtype; /* of its first operand that is a float, or of the first */

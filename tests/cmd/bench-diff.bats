@@ -3,12 +3,12 @@
 
 load lib
 
-heading='op	case	dtype	operands	device	level	variant	threads	cache	runs	us	low	high	gflops	gbytes	bound	share	note'
+heading='op	case	dtype	operands	device	level	variant	threads	cache	runs	us	low	high	gflops	gbytes	bound	share	scratch	note'
 
 # row OP US [LOW HIGH]
 row()
 {
-	printf '%s\tc\tf32\t4x4\tcpu\tavx2\tv\t1\twarm\t5\t%s\t%s\t%s\t-\t-\t-\t-\t-\n' "$1" "$2" "${3-$2}" "${4-$2}"
+	printf '%s\tc\tf32\t4x4\tcpu\tavx2\tv\t1\twarm\t5\t%s\t%s\t%s\t-\t-\t-\t-\t-\t-\n' "$1" "$2" "${3-$2}" "${4-$2}"
 }
 
 # file NAME ROW...: a file as bench writes it
@@ -123,7 +123,7 @@ says_no()
 	one_line_error 'nothing in a was measured in b too'
 	echo x >bad
 	refuses bench-diff a bad
-	one_line_error 'bad:1: not the 18 columns'
+	one_line_error 'bad:1: not the 19 columns'
 	mkdir empty
 	try bench-diff a empty
 	one_usage_line

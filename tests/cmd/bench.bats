@@ -24,7 +24,7 @@ column()
 	[ "$(column cache)" = warm ]
 	column us | awk '!($1 > 0) { exit 1 }'
 	column share | awk '!($1 > 0) { exit 1 }'
-	[ "$(grep -v '^#' "$out" | awk -F '\t' 'NF != 18' | wc -l)" = 0 ]
+	[ "$(grep -v '^#' "$out" | awk -F '\t' 'NF != 19' | wc -l)" = 0 ]
 }
 
 @test 'types, threads, devices, levels and variants: a row each' {

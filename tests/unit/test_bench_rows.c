@@ -20,6 +20,7 @@ static const struct bench_row row = {
 	.seconds = { 0.002, 0.001, 0.004, 7 },
 	.operations = 4e6,
 	.moved = 6e6,
+	.scratch = 512,
 	.bound = "fma",
 	.roof = 0.001,
 };
@@ -41,13 +42,14 @@ static void test_written(void)
 
 	put_line(&row, &b);
 	put_line(&none, &b);
-	tap_is_bytes(buffer_bytes(&b),
-		     bytes_of("matmul\ta\tf32\t2x3 "
-			      "3x4\tcpu\tavx2\ttiles\t2\twarm\t7\t2000\t1000\t4000\t2\t3\tfma\t"
-			      "0.5\t-\n"
-			      "peak\t-\t-\t-\t-\t-\t-\t1\t-\t-\t-\t-\t-\t-\t-\t-\t-\tnot on this "
-			      "machine\n"),
-		     "two lines");
+	tap_is_bytes(
+		buffer_bytes(&b),
+		bytes_of("matmul\ta\tf32\t2x3 "
+			 "3x4\tcpu\tavx2\ttiles\t2\twarm\t7\t2000\t1000\t4000\t2\t3\tfma\t"
+			 "0.5\t512\t-\n"
+			 "peak\t-\t-\t-\t-\t-\t-\t1\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\tnot on this "
+			 "machine\n"),
+		"two lines");
 	buffer_clear(&b);
 	bench_json(&row, &b);
 	bench_json(&none, &b);
@@ -58,7 +60,8 @@ static void test_written(void)
 			"3x4\","
 			"\"device\":\"cpu\",\"level\":\"avx2\",\"variant\":\"tiles\",\"threads\":2,"
 			"\"cache\":\"warm\",\"runs\":7,\"us\":2000,\"low\":1000,\"high\":4000,"
-			"\"gflops\":2,\"gbytes\":3,\"bound\":\"fma\",\"share\":0.5}\n"
+			"\"gflops\":2,\"gbytes\":3,\"bound\":\"fma\",\"share\":0.5,\"scratch\":512}"
+			"\n"
 			"{\"op\":\"peak\",\"threads\":1,\"note\":\"not on this machine\"}\n"),
 		"and as JSON");
 	buffer_free(&b);
@@ -101,14 +104,14 @@ static void test_refused(void)
 {
 	static const char *const bad[] = {
 		"one\n",
-		"a\ta\ta\ta\ta\ta\ta\t1\ta\t5\t3\t2\t4\t-\t-\t-\t-\t-\tmore\n",
-		"a\ta\ta\ta\ta\ta\ta\t1\ta\tx\t3\t2\t4\t-\t-\t-\t-\t-\n",
-		"a\ta\ta\ta\ta\ta\ta\t1\ta\t0\t3\t2\t4\t-\t-\t-\t-\t-\n",
-		"a\ta\ta\ta\ta\ta\ta\t1\ta\t5\t-3\t2\t4\t-\t-\t-\t-\t-\n",
-		"a\ta\ta\ta\ta\ta\ta\t1\ta\t5\tnan\t2\t4\t-\t-\t-\t-\t-\n",
-		"a\ta\ta\ta\ta\ta\ta\t1\ta\t5\t1\t2\t4\t-\t-\t-\t-\t-\n",
-		"a\ta\ta\ta\ta\ta\ta\t1\ta\t5\t5\t2\t4\t-\t-\t-\t-\t-\n",
-		"a\ta\ta\ta\ta\ta\ta\t1\ta\t5\t0\t0\t4\t-\t-\t-\t-\t-\n",
+		"a\ta\ta\ta\ta\ta\ta\t1\ta\t5\t3\t2\t4\t-\t-\t-\t-\t-\t-\tmore\n",
+		"a\ta\ta\ta\ta\ta\ta\t1\ta\tx\t3\t2\t4\t-\t-\t-\t-\t-\t-\n",
+		"a\ta\ta\ta\ta\ta\ta\t1\ta\t0\t3\t2\t4\t-\t-\t-\t-\t-\t-\n",
+		"a\ta\ta\ta\ta\ta\ta\t1\ta\t5\t-3\t2\t4\t-\t-\t-\t-\t-\t-\n",
+		"a\ta\ta\ta\ta\ta\ta\t1\ta\t5\tnan\t2\t4\t-\t-\t-\t-\t-\t-\n",
+		"a\ta\ta\ta\ta\ta\ta\t1\ta\t5\t1\t2\t4\t-\t-\t-\t-\t-\t-\n",
+		"a\ta\ta\ta\ta\ta\ta\t1\ta\t5\t5\t2\t4\t-\t-\t-\t-\t-\t-\n",
+		"a\ta\ta\ta\ta\ta\ta\t1\ta\t5\t0\t0\t4\t-\t-\t-\t-\t-\t-\n",
 	};
 	struct bench_times t = { 0 };
 
