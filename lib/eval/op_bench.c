@@ -353,43 +353,23 @@ double op_bench_run(void *arg)
 
 /* --- what it does --- */
 
-static double held(const struct tensor *t)
-{
-	size_t size;
-
-	return t && dtype_size(t->dtype, shape_elements(&t->shape), &size) ? (double)size : 0;
-}
-
-/* Ops that touch a part of an operand: as many rows as there are ids. */
-static void count_touched(const struct node *n, struct roof_bytes *b)
-{
-	if (n->op == OP_GATHER_ROWS || n->op == OP_TAKE_ALONG)
-		b->read += held(n->out[0]) - held(n->in[0]);
-	if (n->op == OP_KV_WRITE) {
-		b->updated = 0;
-		b->written = held(n->in[1]);
-	}
-	if (n->op == OP_SCATTER_ACC)
-		b->updated = held(n->in[1]);
-}
-
+/* What is updated in place is counted as much as it is read; what is only written into it, as written. */
 static struct roof_bytes node_bytes(const struct node *n)
 {
 	uint32_t in_place = op_info(n->op)->in_place;
 	struct roof_bytes b = { 0 };
-	int updated = 0;
+	int o = 0;
 
 	for (int i = 0; i < n->n_in; i++) {
 		if (in_place >> i & 1) {
-			b.updated += held(n->in[i]);
-			updated++;
+			b.updated += cost_in_bytes(n, i);
+			b.written += cost_out_bytes(n, o++) - cost_in_bytes(n, i);
 		} else {
-			b.read += held(n->in[i]);
+			b.read += cost_in_bytes(n, i);
 		}
 	}
-	for (int i = updated; i < n->n_out; i++)
-		b.written += held(n->out[i]);
-	count_touched(n, &b);
+	for (; o < n->n_out; o++)
+		b.written += cost_out_bytes(n, o);
 	return b;
 }
 

@@ -159,16 +159,16 @@ static double rows_bytes(const struct tensor *table, const struct tensor *rows)
 	return dtype_size(table->dtype, shape_elements(&rows->shape), &size) ? (double)size : 0;
 }
 
-static double in_bytes(const struct node *n, int i)
+double cost_in_bytes(const struct node *n, int i)
 {
-	if (n->op == OP_GATHER_ROWS && i == 0)
+	if ((n->op == OP_GATHER_ROWS || n->op == OP_TAKE_ALONG) && i == 0)
 		return rows_bytes(n->in[0], n->out[0]);
 	if ((n->op == OP_SCATTER_ACC || n->op == OP_KV_WRITE) && i == 0)
 		return n->op == OP_KV_WRITE ? 0 : rows_bytes(n->in[0], n->in[1]);
 	return n->in[i] ? operand_bytes(n->in[i]) : 0;
 }
 
-static double out_bytes(const struct node *n, int i)
+double cost_out_bytes(const struct node *n, int i)
 {
 	if (n->op == OP_SCATTER_ACC || n->op == OP_KV_WRITE)
 		return rows_bytes(n->out[i], n->in[1]);
@@ -182,8 +182,8 @@ double cost_bytes(const struct node *n)
 	if (op_info(n->op)->flags & OP_VIEW)
 		return 0;
 	for (int i = 0; i < n->n_in; i++)
-		bytes += in_bytes(n, i);
+		bytes += cost_in_bytes(n, i);
 	for (int i = 0; i < n->n_out; i++)
-		bytes += out_bytes(n, i);
+		bytes += cost_out_bytes(n, i);
 	return bytes;
 }

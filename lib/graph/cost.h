@@ -15,8 +15,11 @@ op_cost_fn cost_elements, cost_input, cost_matmul, cost_matmul_acc, cost_grouped
 
 /*
  * Bytes that the operands of N hold, read and written once each: what must be moved at least. Of a table that is used by index
- * (gather_rows, scatter_acc, kv_write), the rows that the indices name.
+ * (gather_rows, take_along, scatter_acc, kv_write), the rows that the indices name.
  */
 double cost_bytes(const struct node *n);
+/* The same of input or output I alone. What is updated in place is both. */
+double cost_in_bytes(const struct node *n, int i);
+double cost_out_bytes(const struct node *n, int i);
 
 #endif
