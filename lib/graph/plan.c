@@ -45,6 +45,8 @@ static int passes(struct plan *p)
 		return -1;
 	if (plan_find_kept(p) < 0)
 		return -1;
+	if (!(without & PLAN_SEGMENTS) && plan_segments(p) < 0)
+		return -1;
 	return plan_places(p);
 }
 
@@ -120,6 +122,7 @@ void plan_free(struct plan *p)
 	}
 	free(p->derived);
 	free(p->forms);
+	free(p->segments);
 	free(p);
 }
 
@@ -220,6 +223,7 @@ struct plan_node_stats plan_step(const struct plan *p, size_t i)
 		.node = s->node,
 		.kernel = s->kernel,
 		.backend = s->backend,
+		.chain = s->segment == NOWHERE ? -1 : (int)s->segment,
 		.operations = s->operations,
 		.bytes = s->bytes,
 		.runs = s->runs,

@@ -18,13 +18,14 @@
 
 /* What may be turned off; results are the same to the bit either way. */
 enum plan_pass {
-	PLAN_FOLD = 1,	   /* constants are computed once */
-	PLAN_MERGE = 2,	   /* equal nodes become one */
-	PLAN_IN_PLACE = 4, /* elementwise results over an operand that ends there */
-	PLAN_EPILOGUE = 8, /* activation, residual, accumulation into the product before */
-	PLAN_REUSE = 16,   /* memory of what has ended is used again */
+	PLAN_FOLD = 1,	    /* constants are computed once */
+	PLAN_MERGE = 2,	    /* equal nodes become one */
+	PLAN_IN_PLACE = 4,  /* elementwise results over an operand that ends there */
+	PLAN_EPILOGUE = 8,  /* activation, residual, accumulation into the product before */
+	PLAN_REUSE = 16,    /* memory of what has ended is used again */
+	PLAN_SEGMENTS = 32, /* chains of row-wise nodes run tile of rows by tile of rows */
 };
-#define PLAN_ALL 31u
+#define PLAN_ALL 63u
 /* What the pass of this bit is called (`fold`); NULL past the last. */
 const char *plan_pass_name(int bit);
 
@@ -41,8 +42,10 @@ struct plan_options {
 	bool strict;		       /* a node that the backend does not claim is an error */
 	bool guard;		       /* tests: every tensor in pages of its own, nothing reused */
 	bool keep; /* what kernels make of weights alone (packed ones) is kept in the store, for all runs */
-	bool recompute;	 /* scopes named by graph_block are computed again in the backward half */
-	uint64_t memory; /* bytes at most; 0: no limit */
+	bool recompute; /* scopes named by graph_block are computed again in the backward half */
+	size_t recompute_blocks; /* with it: only so many of them, the first ones; 0: all */
+	size_t tile;		 /* rows of the tiles of chains, even where few; 0: chosen */
+	uint64_t memory;	 /* bytes at most; 0: no limit */
 };
 
 struct plan;
@@ -96,6 +99,7 @@ struct plan_node_stats {
 	const struct node *node;
 	const struct kernel *kernel;
 	const char *backend; /* `ref` for what the backend did not claim */
+	int chain;	     /* of row-wise steps that are run tile by tile: which, or -1 */
 	double operations, bytes;
 	uint64_t runs;
 	double seconds; /* of all runs; measured only after plan_measure(p, true) */

@@ -90,7 +90,8 @@ static bool has_rows(const struct node *n)
 	return false;
 }
 
-static int elementwise(const struct node *n, struct kernel_tensor *in, struct kernel_tensor *out)
+static int elementwise(const struct node *n, struct kernel_tensor *in, struct kernel_tensor *out,
+		       bool rows)
 {
 	ptrdiff_t stride[2 * KERNEL_TENSORS][GRAPH_AXES];
 	const struct shape *shape = &n->out[0]->shape;
@@ -102,7 +103,7 @@ static int elementwise(const struct node *n, struct kernel_tensor *in, struct ke
 		broadcast_strides(n->in[i], shape, stride[n->n_out + i]);
 	/* Draws are counted by row and element, and so need axis 0 as it is. */
 	merge_axes(&m, shape, stride, n->n_out + n->n_in,
-		   has_rows(n) || (op_info(n->op)->flags & OP_RANDOM));
+		   rows || has_rows(n) || (op_info(n->op)->flags & OP_RANDOM));
 	if (m.n_axes > KERNEL_AXES)
 		return -1;
 	for (int i = 0; i < n->n_out; i++) {
@@ -116,10 +117,11 @@ static int elementwise(const struct node *n, struct kernel_tensor *in, struct ke
 	return 0;
 }
 
-int plan_operands(const struct node *n, struct kernel_tensor *in, struct kernel_tensor *out)
+int plan_operands(const struct node *n, struct kernel_tensor *in, struct kernel_tensor *out,
+		  bool rows)
 {
 	if (op_info(n->op)->flags & OP_ELEMENTWISE)
-		return elementwise(n, in, out);
+		return elementwise(n, in, out, rows);
 	for (int i = 0; i < n->n_in; i++) {
 		in[i] = (struct kernel_tensor){ 0 };
 		if (!n->in[i])
@@ -178,8 +180,8 @@ int plan_make_step(struct plan *p, struct node *n, struct plan_step *s)
 	const struct op_info *info = op_info(n->op);
 
 	s->node = n;
-	s->scratch = s->kept = NOWHERE;
-	if (plan_operands(n, s->in, s->out) < 0)
+	s->scratch = s->kept = s->segment = NOWHERE;
+	if (plan_operands(n, s->in, s->out, false) < 0)
 		return err_set(ERR_UNSUPPORTED, "%s: %s: more than %d axes", n->scope, info->name,
 			       KERNEL_AXES);
 	s->call = (struct kernel_call){

@@ -37,7 +37,7 @@ static int add_place(struct plan *p, const struct tensor *t, enum plan_where whe
 {
 	if (mem_grow(&p->places, &p->places_capacity, p->n_places + 1, sizeof(*p->places)) < 0)
 		return -1;
-	p->places[p->n_places] = (struct place){ t, where, size, 0, first, last };
+	p->places[p->n_places] = (struct place){ t, where, size, 0, first, last, false };
 	if (t)
 		p->place_of[where][t->id] = (uint32_t)p->n_places;
 	p->n_places++;
@@ -111,10 +111,28 @@ static uint32_t take_over(const struct plan *p, uint32_t *const *last, uint32_t 
 
 		for (int j = 0; j < o->output; j++)
 			taken |= place_of[n->out[j]->id] == place;
+		/* A tile's room does not hold what leaves its chain. */
+		if (place != NOWHERE && p->places[place].tile &&
+		    !plan_segment_rows(p, &p->steps[step], o, last[PLAN_HOST]))
+			continue;
 		if (place != NOWHERE && !taken && may_lie_over(p, last, step, i, o))
 			return place;
 	}
 	return NOWHERE;
+}
+
+/* Of its own: the whole tensor, or one tile a thread of what a chain of rows keeps to itself. */
+static int add_new(struct plan *p, const struct tensor *o, uint32_t step, const uint32_t *last)
+{
+	const struct plan_step *s = &p->steps[step];
+	uint64_t size = tensor_bytes(o), rows = plan_segment_rows(p, s, o, last);
+
+	if (rows)
+		size = size / o->shape.at[0] * rows;
+	if (add_place(p, o, s->where, size, step, last[o->id]) < 0)
+		return -1;
+	p->places[p->n_places - 1].tile = rows != 0;
+	return 0;
 }
 
 static int place_output(struct plan *p, uint32_t *const *last, uint32_t step,
@@ -127,7 +145,7 @@ static int place_output(struct plan *p, uint32_t *const *last, uint32_t step,
 		return 0;
 	over = take_over(p, last, step, o);
 	if (over == NOWHERE)
-		return add_place(p, o, where, tensor_bytes(o), step, end);
+		return add_new(p, o, step, last[where]);
 	p->place_of[where][o->id] = over;
 	if (p->places[over].last < end)
 		p->places[over].last = end;
@@ -153,6 +171,22 @@ static int place_room(struct plan *p, uint32_t step, uint64_t size, uint32_t *pl
 	return add_place(p, NULL, p->steps[step].where, size, step, step);
 }
 
+/* Scratch that the steps of a chain share, a piece a thread. */
+static int place_chain(struct plan *p, uint32_t i)
+{
+	struct plan_segment *g = &p->segments[p->steps[i].segment];
+	uint64_t size;
+
+	if (i > g->from) {
+		p->steps[i].scratch = p->steps[g->from].scratch;
+		return 0;
+	}
+	size = plan_segment_scratch(p, g);
+	if (size > p->scratch_size)
+		p->scratch_size = size;
+	return place_room(p, i, size, &p->steps[i].scratch);
+}
+
 static int place_scratch(struct plan *p, uint32_t i)
 {
 	struct plan_step *s = &p->steps[i];
@@ -161,7 +195,9 @@ static int place_scratch(struct plan *p, uint32_t i)
 
 	if (size + kept > p->scratch_size)
 		p->scratch_size = size + kept;
-	if (place_room(p, i, size, &s->scratch) < 0)
+	if (s->segment == NOWHERE && place_room(p, i, size, &s->scratch) < 0)
+		return -1;
+	if (s->segment != NOWHERE && place_chain(p, i) < 0)
 		return -1;
 	return place_room(p, i, kept, &s->kept);
 }
@@ -271,7 +307,9 @@ int plan_places(struct plan *p)
 	}
 	if (result == 0) {
 		last_uses(p, last);
+		plan_segment_uses(p, last[PLAN_HOST]);
 		result = find_places(p, last);
+		plan_segment_lives(p);
 	}
 	for (int w = 0; w < PLAN_WHERES; w++)
 		free(last[w]);

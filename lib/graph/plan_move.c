@@ -49,6 +49,7 @@ static bool need(struct mover *m, const struct tensor *base, enum plan_where whe
 					      .backend = m->p->options.backend->name,
 					      .scratch = NOWHERE,
 					      .kept = NOWHERE,
+					      .segment = NOWHERE,
 					      .bytes = (double)size });
 }
 

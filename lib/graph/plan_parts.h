@@ -17,6 +17,7 @@ struct place {
 	enum plan_where where;
 	uint64_t size, offset; /* in the arena */
 	uint32_t first, last;  /* steps */
+	bool tile; /* of a tensor that a chain of rows keeps to itself: one tile a thread */
 };
 
 /* A kernel that runs, or the move of a base tensor to where it is needed. */
@@ -32,13 +33,22 @@ struct plan_step {
 	uint32_t kept;		 /* the place of what phase 0 makes of one operand, or NOWHERE */
 	size_t kept_bytes;
 	struct store_entry *form; /* NULL, or where the store keeps that: phase 0 is not run */
-	uint32_t draw; /* of a random node on a device: the place of its key in the table */
-	bool serial;   /* too small to share: part 0 alone */
-	bool barrier;  /* all meet before it */
-	bool dynamic;  /* an operand has rows known at run time, or the node a count */
+	uint32_t segment;	  /* its chain of rows, or NOWHERE */
+	uint32_t by_row; /* in a chain: a set of bits, the operands that are read row by row */
+	uint32_t draw;	 /* of a random node on a device: the place of its key in the table */
+	bool serial;	 /* too small to share: part 0 alone */
+	bool barrier;	 /* all meet before it */
+	bool dynamic;	 /* an operand has rows known at run time, or the node a count */
 	double operations, bytes;
 	double seconds;
 	uint64_t runs;
+};
+
+/* A chain of row-wise steps that is run by tiles. */
+struct plan_segment {
+	size_t from, to; /* steps */
+	size_t rows, tile;
+	uint64_t scratch; /* bytes a thread */
 };
 
 /* A form of a parameter, made again before a run when its source has changed. */
@@ -77,6 +87,8 @@ struct plan {
 	size_t n_derived;
 	struct plan_step **forms; /* owned: one step for every form that the store keeps */
 	size_t n_forms;
+	struct plan_segment *segments; /* owned */
+	size_t n_segments;
 	void **pages; /* owned: with guard, the mapping of each place */
 	size_t n_unclaimed;
 	/* What pointers were resolved against: */
@@ -120,8 +132,9 @@ uint32_t *plan_uses(const struct plan *p);
 /* --- plan_call.c: nodes to calls of kernels --- */
 int plan_steps(struct plan *p);
 int plan_make_step(struct plan *p, struct node *n, struct plan_step *s);
-/* The operands of N as a kernel sees them; data stay NULL. -1: too many axes. */
-int plan_operands(const struct node *n, struct kernel_tensor *in, struct kernel_tensor *out);
+/* The operands of N as a kernel sees them, with ROWS axis 0 as it is; data stay NULL. -1: too many axes. */
+int plan_operands(const struct node *n, struct kernel_tensor *in, struct kernel_tensor *out,
+		  bool rows);
 
 /* --- plan_derived.c --- */
 int plan_find_casts(struct plan *p);
@@ -132,6 +145,16 @@ enum plan_phases {
 	PLAN_PHASES_ALL,
 	PLAN_PHASES_KEPT
 }; /* those of a run, or that which makes the form */
+
+/* --- plan_segment.c --- */
+int plan_segments(struct plan *p);
+/* Rows that a tensor of step S needs room for when its chain keeps it to itself; 0: all. LAST: by a base tensor's id. */
+uint64_t plan_segment_rows(const struct plan *p, const struct plan_step *s, const struct tensor *t,
+			   const uint32_t *last);
+void plan_segment_uses(const struct plan *p, uint32_t *last);
+void plan_segment_lives(struct plan *p);
+uint64_t plan_segment_scratch(struct plan *p, struct plan_segment *g);
+void plan_run_segment(struct plan *p, const struct plan_segment *g, int part, int parts);
 
 /* --- plan_move.c: where tensors are current, and moves between --- */
 int plan_moves(struct plan *p);

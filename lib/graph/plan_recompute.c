@@ -28,11 +28,14 @@ static bool lies_in(const char *scope, const char *block)
 	return strncmp(scope, block, n) == 0 && (scope[n] == '\0' || scope[n] == '.');
 }
 
-static int find_block(const struct graph *g, const struct node *n)
+static int find_block(const struct plan *p, const struct node *n)
 {
+	const struct graph *g = p->g;
+	size_t most = p->options.recompute_blocks;
+
 	if (n->backward || n->count)
 		return -1;
-	for (size_t i = 0; i < g->n_blocks; i++)
+	for (size_t i = 0; i < g->n_blocks && (most == 0 || i < most); i++)
 		if (lies_in(n->scope, g->blocks[i]))
 			return (int)i;
 	return -1;
@@ -140,7 +143,7 @@ int plan_recompute(struct plan *p)
 	a.copy = mem_new(g->n_tensors + 1, sizeof(*a.copy));
 	if (kept && a.block_of && a.copy) {
 		for (size_t i = 0; i < g->n_nodes; i++)
-			a.block_of[i] = find_block(g, g->nodes[i]);
+			a.block_of[i] = find_block(p, g->nodes[i]);
 		mark_kept(&a, kept);
 		result = rebuild(&a, kept);
 	}

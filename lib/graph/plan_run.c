@@ -96,6 +96,19 @@ void plan_run_step(struct plan *p, const struct plan_step *s, int part, int part
 	run_phases(p, s, &c, which);
 }
 
+/* Step I, or its whole chain; which is next. */
+static size_t run_next(struct plan *p, size_t i, int part, int parts)
+{
+	uint32_t segment = p->steps[i].segment;
+
+	if (segment != NOWHERE) {
+		plan_run_segment(p, &p->segments[segment], part, parts);
+		return p->segments[segment].to;
+	}
+	plan_run_step(p, &p->steps[i], part, parts, PLAN_PHASES_ALL);
+	return i + 1;
+}
+
 /* Steps that the host runs. */
 struct host_run {
 	struct plan *p;
@@ -107,10 +120,10 @@ static void run_part(void *arg, int part, int parts)
 	struct host_run *r = arg;
 	struct plan *p = r->p;
 
-	for (size_t i = r->from; i < r->to; i++) {
+	for (size_t i = r->from; i < r->to;) {
 		if (p->steps[i].barrier && i > r->from && parts > 1)
 			spin_barrier_wait(&p->barrier, parts);
-		plan_run_step(p, &p->steps[i], part, parts, PLAN_PHASES_ALL);
+		i = run_next(p, i, part, parts);
 	}
 }
 
@@ -120,13 +133,13 @@ static void run_measured(void *arg, int part, int parts)
 	struct host_run *r = arg;
 	struct plan *p = r->p;
 
-	for (size_t i = r->from; i < r->to; i++) {
+	for (size_t i = r->from, next; i < r->to; i = next) {
 		uint64_t start = clock_ns();
 
-		plan_run_step(p, &p->steps[i], part, parts, PLAN_PHASES_ALL);
+		next = run_next(p, i, part, parts);
 		if (parts > 1)
 			spin_barrier_wait(&p->barrier, parts);
-		if (part == 0) {
+		if (part == 0 && p->steps[i].segment == NOWHERE) {
 			p->steps[i].seconds += clock_seconds(start, clock_ns());
 			p->steps[i].runs++;
 		}

@@ -22,6 +22,7 @@
 #include "lib/graph/ops.h"
 #include "lib/graph/plan.h"
 #include "tests/op_cases.h"
+#include "tests/mock_device.h"
 #include "tests/tap.h"
 
 #define POOL  128
@@ -373,11 +374,13 @@ static void read_outcome(const struct maker *m, struct plan *p, struct outcome *
 		add_values(o, plan_data(p, t), t->dtype, shape_elements(&t->shape));
 	}
 	for (size_t i = 0; i < store_n(m->s); i++) {
-		const struct store_entry *e = store_at(m->s, i);
+		struct store_entry *e = store_at(m->s, i);
 
-		if (e->kind == STORE_GRADIENT && e->data) {
+		if (e->kind == STORE_GRADIENT && (e->data || e->device_data)) {
+			tap_works(store_to_host(m->s, e), "%s comes to the host", e->name);
 			add_values(o, e->data, e->dtype, shape_elements(&e->shape));
 			memset(e->data, 0, e->size);
+			store_touch(e);
 		}
 	}
 }
@@ -466,6 +469,31 @@ static void check_near(uint64_t seed, const struct outcome *got)
 	free_outcome(&want);
 }
 
+/* On a device whose kernels are those of B, but for two ops that SEED draws, which the host does. */
+static void check_device(uint64_t seed, const struct backend *b, uint64_t want)
+{
+	enum op out[2] = { (enum op)(seed * 7 % OP_COUNT), (enum op)(seed * 31 % OP_COUNT) };
+	struct mock_device *d = mock_device_new(b, out, 2, 1u << 30);
+	struct plan_options o = { .backend = mock_device_backend(d) };
+
+	check_plan(seed, o, 2, want, "on a device");
+	o.recompute = true;
+	check_plan(seed, o, 1, want, "on a device, computed again");
+	mock_device_free(d);
+}
+
+/* Chains of rows in tiles that do not divide them, with what kernels make of weights kept. */
+static void check_tiles(uint64_t seed, struct plan_options o, uint64_t want)
+{
+	o.tile = 1 + seed % 3;
+	check_plan(seed, o, 1, want, "in tiles");
+	check_plan(seed, o, 3, want, "in tiles, 3 threads");
+	o.keep = true;
+	check_plan(seed, o, 2, want, "in tiles, what is kept");
+	o.without = PLAN_SEGMENTS;
+	check_plan(seed, o, 2, want, "what is kept");
+}
+
 static void check_graph(uint64_t seed, const struct backend *b)
 {
 	struct plan_options o = { .backend = b, .without = PLAN_ALL };
@@ -487,6 +515,9 @@ static void check_graph(uint64_t seed, const struct backend *b)
 	check_plan(seed, o, 2, plain.hash, "2 threads");
 	check_plan(seed, o, 3, plain.hash, "3 threads");
 	check_plan(seed, o, 7, plain.hash, "7 threads");
+	check_tiles(seed, o, plain.hash);
+	if (b == backend_level(level_best()))
+		check_device(seed, b, plain.hash);
 	o.arena = shared;
 	check_plan(seed, o, 2, plain.hash, "in an arena that others used");
 	o.arena = NULL;

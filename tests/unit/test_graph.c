@@ -112,6 +112,20 @@ static uint64_t result_of(struct run *r)
 
 /* --- the same bits whatever the plan does --- */
 
+/* Steps that are run by tiles. */
+static size_t chained(struct plan_options o)
+{
+	struct run r = { 0 };
+	size_t n = 0;
+
+	build(&r, DTYPE_F32);
+	plan(&r, o, 1);
+	for (size_t i = 0; i < plan_n_steps(r.plan); i++)
+		n += plan_step(r.plan, i).chain >= 0;
+	end(&r);
+	return n;
+}
+
 static uint64_t planned(struct plan_options o, int threads, enum dtype compute, size_t *steps)
 {
 	struct run r = { 0 };
@@ -137,6 +151,15 @@ static void test_same_bits(enum dtype compute)
 		got = planned((struct plan_options){ .without = pass }, 2, compute, NULL);
 		tap_ok(got == want, "%s: without pass %u", dtype_name(compute), pass);
 	}
+	tap_ok(chained((struct plan_options){ .tile = 3 }) >= 6, "chains of rows are found");
+	tap_is_u64(chained((struct plan_options){ .tile = 3, .without = PLAN_SEGMENTS }), 0,
+		   "and can be turned off");
+	for (int tile = 1; tile <= 5; tile += 2)
+		for (int threads = 1; threads <= 7; threads += threads == 3 ? 4 : 1)
+			tap_ok(planned((struct plan_options){ .tile = (size_t)tile }, threads,
+				       compute, NULL) == want,
+			       "%s: tiles of %d rows on %d threads", dtype_name(compute), tile,
+			       threads);
 	for (int threads = 1; threads <= 7; threads += threads == 3 ? 4 : 1) {
 		got = planned((struct plan_options){ 0 }, threads, compute, &all);
 		tap_ok(got == want, "%s: %d threads", dtype_name(compute), threads);
