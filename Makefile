@@ -141,7 +141,12 @@ $(BUILD)/libcore.a: $(CORE_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
-$(BUILD)/bin/%: $(BUILD)/cmd/%.o $(CMD_OBJ) $(BUILD)/libcore.a
+# What tools share: an archive, so that a tool holds what it uses.
+$(BUILD)/libcmd.a: $(CMD_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+$(BUILD)/bin/%: $(BUILD)/cmd/%.o $(BUILD)/libcmd.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(TEAM) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
@@ -155,7 +160,7 @@ SHIM     := $(BUILD)/tests/shim/faults.so
 # Programs that the comparisons with peers run.
 PEER     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/peer/*.c))
 
-$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_OBJ) $(CMD_OBJ) $(BUILD)/libcore.a
+$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_OBJ) $(BUILD)/libcmd.a $(BUILD)/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(TEAM) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/tests/kernel/%: $(BUILD)/tests/kernel/%.o $(TEST_OBJ) $(BUILD)/libcore.a
