@@ -317,6 +317,16 @@ static void inherit_rows(struct node *n)
 			n->out[i]->rows = by->rows;
 }
 
+/* Blocks are read, and never written: not in place either. */
+static int check_results(struct graph *g, const struct node *n)
+{
+	for (int i = 0; i < n->n_out; i++)
+		if (dtype_info(n->out[i]->dtype)->block > 1)
+			return node_error(g, n, "a result in %s: ops only read blocks",
+					  dtype_name(n->out[i]->dtype));
+	return 0;
+}
+
 struct tensor *graph_append(struct graph *g, enum op op, struct tensor *const *in, int n_in,
 			    const void *attributes)
 {
@@ -335,7 +345,7 @@ struct tensor *graph_append(struct graph *g, enum op op, struct tensor *const *i
 		memcpy(copy, attributes, info->attributes);
 		n->attributes = copy;
 	}
-	if (info->shape(g, n) < 0 || graph_failed(g))
+	if (info->shape(g, n) < 0 || graph_failed(g) || check_results(g, n) < 0)
 		return NULL;
 	inherit_rows(n);
 	return n->out[0];

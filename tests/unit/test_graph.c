@@ -245,6 +245,30 @@ static void test_errors(void)
 	graph_free(g);
 }
 
+/* Blocks are read by products and the like; a result in them is refused, in place too. */
+static void refuse_blocks(enum op op, enum dtype first)
+{
+	struct graph *g;
+	struct tensor *in[3];
+
+	tap_works(graph_new(&g, NULL, NULL), "a graph");
+	in[0] = graph_input(g, "a", first, SHAPE(32, 32));
+	in[1] = graph_input(g, "b", DTYPE_F32, SHAPE(32, 32));
+	in[2] = graph_input(g, "c", DTYPE_F32, SHAPE(32, 32));
+	tap_ok(graph_append(g, op, in, op_info(op)->least, NULL) == NULL, "%s of %s",
+	       op_info(op)->name, dtype_name(first));
+	tap_fails(graph_check(g), ERR_ARGUMENT, "a result in q8_0", "said so");
+	graph_free(g);
+}
+
+static void test_blocks(void)
+{
+	refuse_blocks(OP_ADD, DTYPE_Q8_0);
+	refuse_blocks(OP_NEG, DTYPE_Q8_0);
+	refuse_blocks(OP_SOFTMAX, DTYPE_Q8_0);
+	refuse_blocks(OP_MATMUL_ACC, DTYPE_Q8_0);
+}
+
 static void test_no_gradient(void)
 {
 	struct graph *g;
@@ -350,6 +374,7 @@ int main(void)
 	tap_run(test_same_bits_bf16);
 	tap_run(test_differences);
 	tap_run(test_errors);
+	tap_run(test_blocks);
 	tap_run(test_no_gradient);
 	tap_run(test_memory_limit);
 	tap_run(test_rows);
