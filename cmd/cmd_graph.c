@@ -37,7 +37,7 @@ static unsigned pass_of(const char *word)
 	cmd_misuse("--without: '%s' is not one of %s", word, names.data);
 }
 
-void cmd_plan_options(struct plan_options *o)
+const struct backend *cmd_device(void)
 {
 	const struct backend *b = backend_find(cmd_devices[cmd_graph.device]);
 
@@ -45,7 +45,12 @@ void cmd_plan_options(struct plan_options *o)
 		cmd_die("--device cuda: this build has no such device, only cpu and ref");
 	if (!b)
 		cmd_die("%s", err_text());
-	o->backend = b;
+	return b;
+}
+
+void cmd_plan_options(struct plan_options *o)
+{
+	o->backend = cmd_device();
 	o->strict = cmd_graph.strict || strict_by_environment();
 	o->team = cmd_team();
 	o->memory = cmd_graph.memory;

@@ -35,6 +35,9 @@ extern const char *const cmd_devices[]; /* ends with NULL */
 	CMD_FLAG(0, "op-stats", &cmd_graph.op_stats, "a table of what ran, on stderr: time, share of the roofline")
 /* clang-format on */
 
+/* The backend of --device. Ends the tool where this build has no such device. */
+const struct backend *cmd_device(void);
+
 /*
  * Fills what the options say, and leaves the rest as it is: device, strictness (NNUTILS_STRICT_DEVICE too), team, passes,
  * memory. Ends the tool where this build has no such device or there is no such pass.

@@ -10,7 +10,10 @@
 #include "lib/eval/census.h"
 #include "lib/eval/graph_dot.h"
 #include "lib/eval/picture.h"
+#include "lib/eval/roof.h"
 #include "lib/graph/op_table.h"
+
+#define ROOF_BYTES ((size_t)96 << 20)
 
 static bool as_json, as_dot, show_memory, show_arena, recompute;
 static const char *picture;
@@ -219,16 +222,43 @@ static void draw_picture(const struct plan *p, const struct example_config *c)
 	cmd_check(picture_arena(p, title, picture));
 }
 
+/* Of this machine, measured here: the unit's rate, and bytes read past the caches by the whole team. */
+static struct stats_limits limits_of(void)
+{
+	struct stats_limits limits = { 0 };
+	struct roof_floor floor;
+	struct roof *roof;
+	enum level level;
+	const char *word;
+
+	if (level_choose(&level, &word) < 0)
+		return limits;
+	cmd_check(roof_new(&roof, level, cmd_team()));
+	limits.operations = roof_operations(roof, PEAK_F32).median;
+	if (roof_operations(roof, PEAK_BF16).n)
+		limits.operations_half = roof_operations(roof, PEAK_BF16).median;
+	cmd_check(roof_streams(roof, (const int[]){ 2, 0, 1 }, ROOF_BYTES, true, &floor));
+	for (int i = 0; i < 3; i++) {
+		double rate = floor.moved / roof_floor_run(&floor);
+
+		limits.bytes = rate > limits.bytes ? rate : limits.bytes;
+	}
+	roof_free(roof);
+	return limits;
+}
+
 /* One run more than is measured: the first touches its memory. */
 static void run(struct plan *p, struct cmd_example_model *m)
 {
+	struct stats_limits limits = limits_of();
+
 	cmd_check(example_fill_store(m->store, cmd_graph.seed));
 	cmd_check(example_fill_inputs(p, m->graph, &m->config, cmd_graph.seed));
 	cmd_check(plan_run(p, cmd_graph.seed, 0));
 	plan_measure(p, true);
 	for (uint64_t i = 1; i <= runs && !cmd_stop_asked(); i++)
 		cmd_check(plan_run(p, cmd_graph.seed, i));
-	cmd_op_stats(p, NULL);
+	cmd_op_stats(p, &limits);
 }
 
 static void show(struct plan *p, struct cmd_example_model *m)

@@ -46,6 +46,8 @@ all() { awk -F '\t' -v c="$1" '$1 == "all" { print $c }' "$out"; }
 	has "$out" 'mm	21	174587904	' '_scaled_dot_product_flash_attention_for_cpu_backward	1	12607488	'
 	works census --example block --eager
 	has "$out" 'all	34	148953088	100.0%'
+	works census --example block -n 64 --width 48 --ffn 128 -l 2 --heads 4 --dtype bf16 --train --eager
+	has "$out" 'all	208	3973680	100.0%'
 }
 
 @test 'the same figures as JSON' {
