@@ -111,6 +111,12 @@ void case_given(struct op_case *c, enum dtype dtype, size_t n, const double *val
 	memcpy(o->given, values, n * sizeof(*values));
 }
 
+void cases_end(struct op_cases *c, const char *ends)
+{
+	for (size_t i = 0; i < c->n; i++)
+		c->items[i].ends = ends;
+}
+
 void case_none(struct op_case *c)
 {
 	c->in[c->n_in++] = (struct op_operand){ 0 };

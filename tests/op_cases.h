@@ -43,6 +43,10 @@ struct op_case {
 	int n_in;
 	_Alignas(16) unsigned char attributes[256];
 	uint64_t seed;
+	/*
+	 * NULL, or why a kernel may give NaN, or the other of NaN and infinity, where ref with an operand that is not finite does not.
+	 */
+	const char *ends;
 };
 
 struct op_cases {
@@ -85,6 +89,8 @@ void case_fixed(struct op_case *c, struct shape shape,
 void case_exact(struct op_case *c, enum dtype dtype, struct shape shape, enum operand_fill fill,
 		int64_t low, int64_t high);
 void case_given(struct op_case *c, enum dtype dtype, size_t n, const double *values);
+/* Of every case so far. */
+void cases_end(struct op_cases *c, const char *ends);
 void case_none(struct op_case *c); /* an optional operand that is not there */
 
 #define OP(id, op, low, high, places, attr, shape_rule, grad_rule, rows, flags, cost, tol, cases, \

@@ -116,6 +116,7 @@ void cases_batch_norm(struct op_cases *c)
 	norm(c, SHAPE(2, 2, 25, 43), 2, 1, (struct norm_attributes){ .eps = 1e-5 });
 	c->items[c->n - 1].in[0].gradient = false;
 	c->items[c->n - 1].in[1].gradient = false;
+	cases_end(c, "moments are taken about the first element: infinity less infinity");
 }
 
 /* x, dy, then what else. */
@@ -152,6 +153,7 @@ void cases_group_norm_grad(struct op_cases *c)
 		  (struct norm_attributes){ .eps = 1e-5, .groups = 2 });
 	norm_grad(c, SHAPE(2, 4, 25, 43), 4, false, true,
 		  (struct norm_attributes){ .eps = 1e-5, .groups = 2 });
+	cases_end(c, "what each element gets is one product, where ref subtracts infinities");
 }
 
 /* Whatever the moments: kernels take x's own. (Through batch_norm they are those of x.) */
@@ -275,6 +277,7 @@ void cases_attention(struct op_cases *c)
 	case_given(x, DTYPE_I32, 3, (double[]){ 2, -1, 0 });
 	x = case_new(c, &many.a);
 	attention_operands(x, &many);
+	cases_end(c, "values of keys that are not seen, or have no chance, are multiplied by 0");
 }
 
 /* dout, out and lse must belong together: the gradient is tested through attention. */
@@ -342,6 +345,7 @@ void cases_linear_ce(struct op_cases *c)
 	loss(c, 3, 5, 4, false, (struct cross_entropy_attributes){ .ignore = -100 });
 	case_given(&c->items[c->n - 1], DTYPE_F32, 5, (double[]){ -100, -140, -120, -130, -110 });
 	no_gradient(&c->items[c->n - 1]);
+	cases_end(c, "of words that are all at minus infinity nothing is said");
 }
 
 /* Any log-sum-exp serves, and so it need not be theirs. */
@@ -366,6 +370,7 @@ void cases_linear_ce_grad(struct op_cases *c)
 	for (size_t i = 0; i < N_HEADS; i++)
 		loss_grad(c, heads[i].rows, heads[i].vocab, heads[i].width, i % 2 == 0,
 			  head_attributes(i));
+	cases_end(c, "tiles of words end in zeros, which are multiplied by infinite slopes");
 }
 
 static void from_teacher(struct op_cases *c, size_t rows, size_t vocab, size_t kept, bool bias)
@@ -413,6 +418,7 @@ void cases_linear_kl_grad(struct op_cases *c)
 {
 	for (size_t i = 0; i < N_HEADS; i++)
 		teacher_of_head(c, i, true);
+	cases_end(c, "tiles of words end in zeros, which are multiplied by infinite slopes");
 }
 
 /* --- updates in place --- */

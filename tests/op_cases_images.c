@@ -44,6 +44,9 @@ static void convolved(struct op_case *x, size_t i, struct shape s)
 		case_fixed(x, s, FILL_NORMAL);
 }
 
+/* Why NaN and infinities spread. */
+static const char padding[] = "zeros around the image are multiplied, and ref leaves them out";
+
 void cases_conv2d(struct op_cases *c)
 {
 	for (size_t i = 0; i < N_CONVOLUTIONS; i++)
@@ -65,6 +68,7 @@ void cases_conv2d(struct op_cases *c)
 		case_fixed(x, convolutions[how % 2].w, FILL_NORMAL);
 		case_fixed(x, SHAPE(convolutions[how % 2].w.at[0]), FILL_NORMAL);
 	}
+	cases_end(c, padding);
 }
 
 static size_t length_of(const struct conv_attributes *a, int axis, size_t length, size_t taps)
@@ -97,6 +101,7 @@ void cases_conv2d_dx(struct op_cases *c)
 		if (i % 2)
 			convolved(x, i, SHAPE(convolutions[i].x.at[1]));
 	}
+	cases_end(c, padding);
 }
 
 void cases_conv2d_dw(struct op_cases *c)
@@ -111,6 +116,7 @@ void cases_conv2d_dw(struct op_cases *c)
 		convolved(x, i, convolutions[i].x);
 		convolved(x, i, result_of(i));
 	}
+	cases_end(c, padding);
 }
 
 static const struct pool_attributes pools[] = {
@@ -170,4 +176,5 @@ void cases_resize(struct op_cases *c)
 				case_new(c, &(struct resize_attributes){ mode, corners, { 3, 5 } }),
 				SHAPE(1, 2, 7, 9), FILL_NORMAL);
 		}
+	cases_end(c, "taps of weight 0 are multiplied or left out");
 }

@@ -100,7 +100,7 @@ static void finish(const struct head *h, size_t row, const struct head_row *r)
 			loss += exp(q) * q;
 		total += exp(q);
 	}
-	head_put(&h->c->out[0], row, loss - r->picked + total * lse);
+	head_put(&h->c->out[0], row, r->kept ? loss - r->picked + total * lse : 0);
 	head_put(&h->c->out[1], row, lse);
 }
 

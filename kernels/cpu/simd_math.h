@@ -94,10 +94,11 @@ SIMD_INLINE vf32 simd_tanh(vf32 x)
 
 /*
  * erfc(x) for x >= 0: t exp(-x x + P(t)), t = 1 / (1 + x / 2), the Chebyshev fit of Press et al., "Numerical Recipes", section 6.2,
- * within 1.2e-7 of the value itself. The square is split, so that its rounding does not grow with x.
+ * within 1.2e-7 of the value itself. The square is split, so that its rounding does not grow with x; from 16 on all is 0.
  */
-SIMD_INLINE vf32 simd_erfc_positive(vf32 x)
+SIMD_INLINE vf32 simd_erfc_positive(vf32 large)
 {
+	vf32 x = simd_min(large, simd_f32(16.0f));
 	vf32 t = simd_f32(1.0f) / simd_fma(simd_f32(0.5f), x, simd_f32(1.0f));
 	vf32 square = x * x, rest = simd_fma(x, x, -square), p;
 

@@ -200,6 +200,12 @@ static double log_sum(const struct view *v, size_t i, size_t h)
 	return most + log(sum);
 }
 
+/* exp(s - l); 0 of a query that no key counts for. */
+static double share(double s, double l)
+{
+	return l == -INFINITY ? 0 : exp(s - l);
+}
+
 static void run_attention(const struct kernel_call *c)
 {
 	struct view v = make_view(c, 0);
@@ -216,7 +222,7 @@ static void run_attention(const struct kernel_call *c)
 
 			for (size_t j = 0; j < v.keys; j++)
 				if (sees(&v, i, j))
-					sum += exp(score(&v, i, h, j, NULL) - l) *
+					sum += share(score(&v, i, h, j, NULL), l) *
 					       ref_get(values,
 						       row_at(values, key_row(&v, j), h / v.group) +
 							       (ptrdiff_t)e * values->stride[2]);
@@ -243,7 +249,7 @@ static struct pair pair_of(const struct view *v, size_t i, size_t h, size_t j)
 	double dp = row_dot(dout, at, values, row_at(values, (int64_t)j, h / v->group));
 	struct pair x;
 
-	x.p = exp(score(v, i, h, j, &x.capped) - log_sum(v, i, h));
+	x.p = share(score(v, i, h, j, &x.capped), log_sum(v, i, h));
 	x.ds = x.p * (dp - d);
 	return x;
 }

@@ -89,7 +89,7 @@ static void run_linear_ce(const struct kernel_call *c)
 
 		if (!is_ignored(&h, target))
 			loss = (1 - e) * (r.lse - logit(&h, i, (size_t)target)) +
-			       e * (r.lse - r.mean) + h.a->z_loss * r.lse * r.lse;
+			       (e == 0 ? 0 : e * (r.lse - r.mean)) + h.a->z_loss * r.lse * r.lse;
 		put_row(&c->out[0], i, loss);
 		put_row(&c->out[1], i, r.lse);
 		if (c->n_out > 2)
@@ -119,7 +119,9 @@ static double product_slope(const struct head *h, slope_fn *fn, int lse, size_t 
 	double l = ref_get(&h->c->in[lse], (ptrdiff_t)row * h->c->in[lse].stride[0]);
 	double d = ref_get(&h->c->in[lse + 1], (ptrdiff_t)row * h->c->in[lse + 1].stride[0]);
 
-	return d * fn(h, row, word, z, l) * (c == 0 ? 1 : 1 - z / c * (z / c));
+	double slope = fn(h, row, word, z, l);
+
+	return slope == 0 ? 0 : d * slope * (c == 0 ? 1 : 1 - z / c * (z / c));
 }
 
 static void grad_states(const struct head *h, slope_fn *fn, int lse)
@@ -131,10 +133,13 @@ static void grad_states(const struct head *h, slope_fn *fn, int lse)
 		size_t row = n / h->width, i = n % h->width;
 		double sum = 0;
 
-		for (size_t v = 0; v < h->vocab; v++)
-			sum += product_slope(h, fn, lse, row, v) *
-			       ref_get(w,
-				       (ptrdiff_t)v * w->stride[0] + (ptrdiff_t)i * w->stride[1]);
+		for (size_t v = 0; v < h->vocab; v++) {
+			double slope = product_slope(h, fn, lse, row, v);
+
+			if (slope != 0)
+				sum += slope * ref_get(w, (ptrdiff_t)v * w->stride[0] +
+								  (ptrdiff_t)i * w->stride[1]);
+		}
 		ref_put(dx, (ptrdiff_t)row * dx->stride[0] + (ptrdiff_t)i * dx->stride[1], sum);
 	}
 }
@@ -151,10 +156,14 @@ static void grad_words(const struct head *h, slope_fn *fn, int lse)
 		for (size_t i = 0; i < h->width; i++) {
 			double sum = 0;
 
-			for (size_t row = 0; row < x->shape[0]; row++)
-				sum += product_slope(h, fn, lse, row, v) *
-				       ref_get(x, (ptrdiff_t)row * x->stride[0] +
-							  (ptrdiff_t)i * x->stride[1]);
+			for (size_t row = 0; row < x->shape[0]; row++) {
+				double slope = product_slope(h, fn, lse, row, v);
+
+				if (slope != 0)
+					sum += slope *
+					       ref_get(x, (ptrdiff_t)row * x->stride[0] +
+								  (ptrdiff_t)i * x->stride[1]);
+			}
 			ref_put(dw, (ptrdiff_t)v * dw->stride[0] + (ptrdiff_t)i * dw->stride[1],
 				sum);
 		}
@@ -222,7 +231,7 @@ static void run_linear_kl(const struct kernel_call *c)
 		for (size_t k = 0; k < kept; k++) {
 			double q = teacher_log(&h, i, k) - total;
 
-			if (exp(q) > 0)
+			if (!(exp(q) <= 0))
 				loss += exp(q) *
 					(q - (logit(&h, i, (size_t)teacher_id(&h, i, k)) - r.lse));
 		}

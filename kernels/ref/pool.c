@@ -246,9 +246,9 @@ static void run_resize_grad(const struct kernel_call *c)
 
 			for (y.at[3] = 0; share != 0 && y.at[3] < dy->shape[3]; y.at[3]++) {
 				struct taps w = taps_of(a, y.at[3], dx->shape[3], dy->shape[3]);
+				double both = share * share_of(&w, at.at[3]);
 
-				sum += share * share_of(&w, at.at[3]) *
-				       ref_get(dy, ref_offset(dy, &y));
+				sum += both == 0 ? 0 : both * ref_get(dy, ref_offset(dy, &y));
 			}
 		}
 		ref_put(dx, ref_offset(dx, &at), sum);
