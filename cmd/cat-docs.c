@@ -10,7 +10,7 @@
 #include "lib/data/documents.h"
 #include "lib/data/shuffle.h"
 
-#define WRITE_AT ((size_t)1 << 20) /* bytes that are written at once */
+#define WRITE_AT ((size_t)1 << 16) /* bytes that are written at once: what a pipe holds */
 #define PIECE	 ((size_t)3 << 16) /* bytes of a text that are encoded at once: a multiple of 3 */
 
 static const char *const splits[] = { "file", "line", "blank", "form-feed", NULL };
@@ -62,13 +62,21 @@ static const struct cmd_spec spec = {
 static struct buffer line;
 static struct progress *progress;
 
-/* Writes what is in LINE: a line, several, or a part of one. */
-static void write_line(void)
+/* Writes the first N bytes of LINE. */
+static void write_line(size_t n)
 {
 	cmd_check(buffer_check(&line));
-	cmd_print_bytes(buffer_bytes(&line));
-	progress_add(progress, line.size);
-	buffer_clear(&line);
+	cmd_print_bytes((struct bytes){ line.data, n });
+	progress_add(progress, n);
+	line.size -= n;
+	memmove(line.data, line.data + n, line.size);
+}
+
+/* Whole blocks alone: a pipe takes one without waiting for who reads it. */
+static void write_blocks(void)
+{
+	if (line.size >= WRITE_AT)
+		write_line(line.size - line.size % WRITE_AT);
 }
 
 /* A long text is written in pieces, so that it is not held twice. */
@@ -83,8 +91,7 @@ static void put_text(const struct document *doc)
 			json_put_escaped(&line, piece);
 		else
 			base64_put(&line, piece);
-		if (line.size >= WRITE_AT)
-			write_line();
+		write_blocks();
 	}
 }
 
@@ -102,8 +109,7 @@ static void put_document(const struct document *doc)
 		buffer_put(&line, doc->fields.data, doc->fields.size);
 	}
 	buffer_put_text(&line, "}\n");
-	if (line.size >= WRITE_AT)
-		write_line();
+	write_blocks();
 }
 
 /* --- the summary --- */
@@ -213,7 +219,7 @@ int main(int argc, char **argv)
 		copy_shuffled(d);
 	else
 		copy(d);
-	write_line();
+	write_line(line.size);
 	progress_end(progress);
 	say_summary(documents_counts(d));
 	documents_close(d);

@@ -7,12 +7,12 @@
 #ifndef FORMATS_JSON_INTERNAL_H
 #define FORMATS_JSON_INTERNAL_H
 
-#include <endian.h>
 #include <locale.h>
 
 #include "formats/json.h"
 #include "lib/base/err.h"
 #include "lib/base/names.h"
+#include "lib/base/scan.h"
 
 /* Keys of one object that are compared one by one before a table is made. */
 #define JSON_FEW_KEYS 16
@@ -90,46 +90,36 @@ void json_forget_keys(struct json *j, uint32_t depth);
 
 /* --- scanning --- */
 
-#define JSON_ONES  UINT64_C(0x0101010101010101)
-#define JSON_HIGHS UINT64_C(0x8080808080808080)
-
-/* Eight bytes; the first in memory is the lowest. */
-static inline uint64_t json_load(const unsigned char *p)
+/* The mask of the bytes of V that a string cannot hold as they are: a quote, a backslash, a control character. */
+static inline uint64_t json_stops(scan_bytes v)
 {
-	uint64_t v;
-
-	memcpy(&v, p, sizeof v);
-	return le64toh(v);
+	return scan_mask(
+		scan_or(scan_or(scan_equal(v, '"'), scan_equal(v, '\\')), scan_at_most(v, 0x1F)));
 }
 
-/* Marks (0x80) in the bytes of V that are C. Marks above the lowest may be false. */
-static inline uint64_t json_marks(uint64_t v, unsigned char c)
+static inline bool json_is_plain(unsigned char c)
 {
-	uint64_t x = v ^ (JSON_ONES * c);
-
-	return (x - JSON_ONES) & ~x & JSON_HIGHS;
+	return c >= 0x20 && c != '"' && c != '\\';
 }
 
 /*
- * The first byte from P on that a string cannot hold as it is: a quote, a backslash or a control
- * character; END when there is none. *HIGH gets a bit of JSON_HIGHS when a byte past 0x7F was
- * passed (or stood just behind).
+ * The first byte from P on that a string cannot hold as it is; END when there is none. *HIGH becomes other
+ * than 0 when a byte past 0x7F was passed (or stood just behind).
  */
 static inline const unsigned char *json_plain_end(const unsigned char *p, const unsigned char *end,
 						  uint64_t *high)
 {
-	while (end - p >= 8) {
-		uint64_t v = json_load(p);
-		uint64_t control = (v - JSON_ONES * 0x20) & ~v & JSON_HIGHS;
-		uint64_t stop = json_marks(v, '"') | json_marks(v, '\\') | control;
+	while (end - p >= SCAN_WIDTH) {
+		scan_bytes v = scan_load(p);
+		uint64_t stops = json_stops(v);
 
-		*high |= v;
-		if (stop)
-			return p + __builtin_ctzll(stop) / 8;
-		p += 8;
+		*high |= scan_high(v);
+		if (stops)
+			return p + scan_first(stops);
+		p += SCAN_WIDTH;
 	}
-	for (; p < end && *p >= 0x20 && *p != '"' && *p != '\\'; p++)
-		*high |= *p;
+	for (; p < end && json_is_plain(*p); p++)
+		*high |= *p & 0x80;
 	return p;
 }
 

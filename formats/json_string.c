@@ -143,7 +143,7 @@ static int check_utf8(struct json *j, const unsigned char *from, const unsigned 
 {
 	size_t n = (size_t)(to - from), valid;
 
-	if (!(high & JSON_HIGHS) || j->any_bytes)
+	if (!high || j->any_bytes)
 		return 0;
 	valid = utf8_valid_prefix(from, n);
 	return valid == n ? 0 : json_fail_at(j, from + valid, ERR_FORMAT, "ill-formed UTF-8");
@@ -212,18 +212,19 @@ static char *decode_escape(const unsigned char **p, const unsigned char *end, ch
 	return out + 1;
 }
 
-/* Decodes the checked body FROM..TO to OUT, which has 8 bytes more than it needs. */
+/* Decodes the checked body FROM..TO to OUT, which has SCAN_WIDTH bytes more than it needs. */
 static char *decode_body(const unsigned char *from, const unsigned char *to, char *out)
 {
 	while (from < to) {
-		if (to - from >= 8) {
-			uint64_t stop = json_marks(json_load(from), '\\');
-			size_t n = stop ? (size_t)__builtin_ctzll(stop) / 8 : 8;
+		if (to - from >= SCAN_WIDTH) {
+			scan_bytes v = scan_load(from);
+			uint64_t stops = scan_mask(scan_equal(v, '\\'));
+			size_t n = stops ? scan_first(stops) : SCAN_WIDTH;
 
-			memcpy(out, from, 8);
+			scan_store(out, v);
 			from += n;
 			out += n;
-			if (!stop)
+			if (!stops)
 				continue;
 		}
 		if (*from == '\\')
@@ -245,8 +246,8 @@ int json_take_string(struct json *j, struct bytes *out)
 		return -1;
 	*out = (struct bytes){ (const char *)from, (size_t)(to - from) };
 	if (escaped) {
-		/* Decoding never lengthens; a copy of 8 bytes may reach past the end. */
-		copy = room(j, out->size + 8);
+		/* Decoding never lengthens; what is stored at once may reach past the end. */
+		copy = room(j, out->size + SCAN_WIDTH);
 		if (!copy)
 			return -1;
 		*out = (struct bytes){ copy, (size_t)(decode_body(from, to, copy) - copy) };

@@ -18,47 +18,54 @@
 /* The escape of C, which needs one, to OUT; returns OUT's new end. */
 static char *put_escape(char *out, unsigned char c)
 {
-	static const char short_forms[] = "b\bt\tn\nf\fr\r\"\"\\\\";
+	static const char letters['\\' + 1] = {
+		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
+		['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\'
+	};
 	static const char digits[] = "0123456789abcdef";
 
 	*out++ = '\\';
-	for (size_t i = 0; i < sizeof short_forms - 1; i += 2)
-		if ((unsigned char)short_forms[i + 1] == c) {
-			*out++ = short_forms[i];
-			return out;
-		}
+	if (letters[c]) {
+		*out++ = letters[c];
+		return out;
+	}
 	memcpy(out, "u00", 3);
 	out[3] = digits[c >> 4];
 	out[4] = digits[c & 15];
 	return out + 5;
 }
 
-/* N bytes of which nothing is known, escaped to OUT, which has room; returns OUT's new end. */
-static char *put_piece(char *out, const unsigned char *p, size_t n)
+/* N bytes, SCAN_WIDTH - 1 more of which can be read, escaped to OUT, which has room; returns OUT's new end. */
+static char *put_readable(char *out, const unsigned char *p, size_t n)
 {
 	const unsigned char *end = p + n;
-	uint64_t high = 0;
 
-	while (end - p >= 8) {
-		uint64_t v = json_load(p);
-		uint64_t stop = json_marks(v, '"') | json_marks(v, '\\') |
-				((v - JSON_ONES * 0x20) & ~v & JSON_HIGHS);
-		size_t plain = stop ? (size_t)__builtin_ctzll(stop) / 8 : 8;
+	while (p < end) {
+		scan_bytes v = scan_load(p);
+		uint64_t stops = json_stops(v);
+		size_t plain = stops ? scan_first(stops) : SCAN_WIDTH;
 
 		/* The bytes behind the plain ones are written over by what follows. */
-		memcpy(out, p, 8);
+		scan_store(out, v);
+		if (plain >= (size_t)(end - p))
+			return out + (end - p);
 		p += plain;
 		out += plain;
-		if (stop)
+		if (stops)
 			out = put_escape(out, *p++);
-	}
-	while (p < end) {
-		if (json_plain_end(p, p + 1, &high) == p)
-			out = put_escape(out, *p++);
-		else
-			*out++ = (char)*p++;
 	}
 	return out;
+}
+
+/* N bytes, nothing behind which can be read: the last ones are copied to where something can. */
+static char *put_piece(char *out, const unsigned char *p, size_t n)
+{
+	unsigned char last[2 * SCAN_WIDTH] = { 0 };
+	size_t n_last = n < SCAN_WIDTH - 1 ? n : SCAN_WIDTH - 1;
+
+	out = put_readable(out, p, n - n_last);
+	memcpy(last, p + n - n_last, n_last);
+	return put_readable(out, last, n_last);
 }
 
 void json_put_escaped(struct buffer *b, struct bytes s)
@@ -68,7 +75,7 @@ void json_put_escaped(struct buffer *b, struct bytes s)
 	for (size_t at = 0; at < s.size; at += PIECE) {
 		size_t n = s.size - at < PIECE ? s.size - at : PIECE;
 
-		if (buffer_reserve(b, ESCAPE_MAX * n + 8))
+		if (buffer_reserve(b, ESCAPE_MAX * n + SCAN_WIDTH))
 			return;
 		b->size = (size_t)(put_piece(b->data + b->size, p + at, n) - b->data);
 	}

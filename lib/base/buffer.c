@@ -49,14 +49,6 @@ int buffer_reserve(struct buffer *b, size_t n)
 	return 0;
 }
 
-void buffer_put(struct buffer *b, const void *data, size_t n)
-{
-	if (n == 0 || buffer_reserve(b, n))
-		return;
-	memcpy(b->data + b->size, data, n);
-	b->size += n;
-}
-
 void buffer_put_zeros(struct buffer *b, size_t n)
 {
 	if (n == 0 || buffer_reserve(b, n))
@@ -73,11 +65,6 @@ static void put_integer(struct buffer *b, uint64_t v, size_t n)
 	for (size_t i = 0; i < n; i++)
 		bytes[i] = (unsigned char)(v >> (8 * i));
 	buffer_put(b, bytes, n);
-}
-
-void buffer_put_u8(struct buffer *b, uint8_t v)
-{
-	put_integer(b, v, 1);
 }
 
 void buffer_put_u16(struct buffer *b, uint16_t v)
@@ -109,11 +96,6 @@ void buffer_put_f64(struct buffer *b, double v)
 
 	memcpy(&bits, &v, sizeof(bits));
 	buffer_put_u64(b, bits);
-}
-
-void buffer_put_text(struct buffer *b, const char *s)
-{
-	buffer_put(b, s, strlen(s));
 }
 
 void buffer_format(struct buffer *b, const char *format, ...)

@@ -39,6 +39,19 @@ void *mem_new(size_t n, size_t size)
 	return p;
 }
 
+void *mem_pages(size_t n)
+{
+	void *p;
+
+	if (n > PTRDIFF_MAX || posix_memalign(&p, n < HUGE_PAGE ? sizeof(p) : HUGE_PAGE, n) != 0) {
+		err_memory(n);
+		return NULL;
+	}
+	if (n >= HUGE_PAGE)
+		madvise(p, n, MADV_HUGEPAGE);
+	return p;
+}
+
 void *mem_table(size_t n, size_t size)
 {
 	size_t total;
@@ -46,12 +59,9 @@ void *mem_table(size_t n, size_t size)
 
 	if (!product(n, size, &total) || total < HUGE_PAGE)
 		return mem_new(n, size);
-	if (posix_memalign(&p, HUGE_PAGE, total) != 0) {
-		err_memory(total);
-		return NULL;
-	}
-	madvise(p, total, MADV_HUGEPAGE);
-	memset(p, 0, total);
+	p = mem_pages(total);
+	if (p)
+		memset(p, 0, total);
 	return p;
 }
 

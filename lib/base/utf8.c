@@ -4,6 +4,8 @@
 #include <endian.h>
 #include <stdbool.h>
 
+#include "lib/base/scan.h"
+
 static bool is_trail(unsigned char c)
 {
 	return (c & 0xC0) == 0x80;
@@ -57,27 +59,34 @@ static size_t pass_threes(const unsigned char *s, size_t n, size_t at)
 	return at;
 }
 
+/* The first byte from AT on that is not ASCII; N when there is none. */
+static size_t ascii_end(const unsigned char *s, size_t at, size_t n)
+{
+	while (n - at >= SCAN_WIDTH) {
+		uint64_t high = scan_high(scan_load(s + at));
+
+		if (high)
+			return at + scan_first(high);
+		at += SCAN_WIDTH;
+	}
+	/* What is left, with bytes before it that were looked at already. */
+	if (n >= SCAN_WIDTH && !scan_high(scan_load(s + n - SCAN_WIDTH)))
+		return n;
+	while (at < n && s[at] < 0x80)
+		at++;
+	return at;
+}
+
 size_t utf8_valid_prefix(const void *data, size_t n)
 {
 	const unsigned char *s = data;
 	size_t at = 0;
 
-	while (at < n) {
-		uint64_t word;
-		size_t length;
-
-		/* Most text is ASCII: eight bytes at a time, none with its top bit set. */
-		while (n - at >= sizeof(word)) {
-			memcpy(&word, s + at, sizeof(word));
-			if (word & 0x8080808080808080u)
-				break;
-			at += sizeof(word);
-		}
-		while (at < n && s[at] < 0x80)
-			at++;
+	while ((at = ascii_end(s, at, n)) < n) {
 		at = pass_threes(s, n, at);
 		while (at < n && s[at] >= 0x80) {
-			length = long_sequence(s + at, n - at);
+			size_t length = long_sequence(s + at, n - at);
+
 			if (!length)
 				return at;
 			at += length;

@@ -135,11 +135,10 @@ static int refuse_byte(const char *name, uint64_t offset, unsigned char byte)
 		       place, byte);
 }
 
-int document_check(const struct reader_options *o, struct buffer *b, const char *name,
+int document_check(const struct reader_options *o, size_t valid, struct buffer *b, const char *name,
 		   uint64_t offset, struct document *out)
 {
-	size_t valid = utf8_valid_prefix(out->text.data, out->text.size);
-
+	valid += utf8_valid_prefix(out->text.data + valid, out->text.size - valid);
 	out->utf8 = valid == out->text.size;
 	if (out->utf8)
 		return 0;

@@ -168,6 +168,8 @@ int input_open(struct input **out, const char *path, bool follow)
 	if (input_new(out, f->name, read_file, close_file, f))
 		return -1;
 	(*out)->regular = fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode);
+	if ((*out)->regular)
+		(*out)->size_hint = (uint64_t)st.st_size;
 	/* Stdin may be a file that somebody read a part of: it is never gone back in. */
 	if (!is_stdin && lseek(f->fd, 0, SEEK_CUR) == 0)
 		(*out)->fd = f->fd;

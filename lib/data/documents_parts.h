@@ -30,6 +30,7 @@ struct input {
 	enum err_code failed; /* met while looking: told when HEAD has been read */
 	char *error;	      /* owned */
 	bool regular;	      /* a file: reading never waits for somebody */
+	uint64_t size_hint;   /* bytes that it probably has, 0 when nothing is known */
 	bool unpacked;	      /* its name is that of the compressed input */
 	int fd;		      /* that can seek, or -1 */
 };
@@ -79,6 +80,9 @@ int blocks_read(struct blocks *b, struct archive *a, void *data, size_t n, size_
 const char *blocks_error(struct archive *a);
 
 /* --- documents_gunzip.c: through zlib; documents_unpack.c, documents_members.c: through libarchive --- */
+
+/* Text becomes about a fourth of its size. */
+#define UNPACKED_TIMES 4
 
 /* What FROM unpacks to, under its name; FROM is owned from now on, also when this fails. */
 int input_gunzip(struct input **out, struct input *from);
@@ -139,10 +143,15 @@ struct text_reader {
 	uint64_t base;		    /* place of data[0] in the input */
 	uint64_t line;		    /* lines, or pages, that ended before LINE_FROM */
 	uint64_t piece_line;
+	size_t valid; /* of a whole file: bytes that are known to be UTF-8 */
+	size_t no_cr; /* no CR from FROM on stands before it */
 	bool has_text, file_done;
 	struct buffer source, text; /* the source begins with the input's name */
 	size_t name_size;
 };
+
+/* documents_lines.c: the bytes of the whole lines at P that surely are not blank; their number is added to *LINES. */
+size_t full_lines(const char *p, size_t n, uint64_t *lines);
 
 void text_reader_free(struct text_reader *r);
 void text_reader_begin(struct text_reader *r, const struct reader_options *o, struct input *in);
@@ -164,8 +173,8 @@ void samples_close(struct sample_reader *r);
 int samples_next(struct sample_reader *r, struct document *out);
 
 /* What the options say about text that came from NAME at OFFSET (of its file; or UINT64_MAX where there is
-   no sense in one): sets out->text and out->utf8, mending into B. */
-int document_check(const struct reader_options *o, struct buffer *b, const char *name,
+   no sense in one), of which VALID bytes are known to be UTF-8: sets out->text and out->utf8, mending into B. */
+int document_check(const struct reader_options *o, size_t valid, struct buffer *b, const char *name,
 		   uint64_t offset, struct document *out);
 
 /* Whether the options leave out the file NAME; LEAF: include counts too. */

@@ -174,7 +174,7 @@ int records_next(struct record_reader *r, struct document *out)
 	/* Text that had to be UTF-8 to be JSON is. */
 	out->utf8 = !rec.has_base64 && r->o->options->invalid != DOCUMENTS_KEEP;
 	buffer_put_u8(&r->source, 0);
-	if (!out->utf8 && document_check(r->o, &r->text, r->source.data, UINT64_MAX, out))
+	if (!out->utf8 && document_check(r->o, 0, &r->text, r->source.data, UINT64_MAX, out))
 		return -1;
 	r->source.size--;
 	out->source = rec.has_source ? (struct bytes){ "", 0 } : buffer_bytes(&r->source);

@@ -142,7 +142,7 @@ static int read_text(struct sample_reader *r, struct sample *s, const struct inp
 {
 	struct document doc = { .text = buffer_bytes(&r->whole) };
 
-	if (document_check(r->o, &r->mended, in->name, 0, &doc))
+	if (document_check(r->o, 0, &r->mended, in->name, 0, &doc))
 		return -1;
 	buffer_put(&s->text, doc.text.data, doc.text.size);
 	s->has_text = true;

@@ -7,9 +7,12 @@
 #include <stdlib.h>
 
 #include "lib/base/memory.h"
+#include "lib/base/utf8.h"
 #include "lib/data/documents_parts.h"
 
 #define FIRST_BUFFER ((size_t)1 << 20)
+#define LARGE_FILE   ((size_t)1 << 24)
+#define READ_MOST    ((size_t)1 << 18) /* bytes that are still in the cache when they are looked at */
 
 void text_reader_free(struct text_reader *r)
 {
@@ -24,7 +27,7 @@ void text_reader_begin(struct text_reader *r, const struct reader_options *o, st
 	r->o = o;
 	r->in = in;
 	r->base = in->offset;
-	r->from = r->to = r->line_from = r->searched = 0;
+	r->from = r->to = r->line_from = r->searched = r->valid = r->no_cr = 0;
 	r->line = 0;
 	r->has_text = r->file_done = false;
 	buffer_clear(&r->source);
@@ -47,6 +50,7 @@ static void move_front(struct text_reader *r)
 	memmove(r->data, r->data + r->from, r->to - r->from);
 	r->base += r->from;
 	r->searched -= r->from;
+	r->no_cr = r->no_cr > r->from ? r->no_cr - r->from : 0;
 	r->line_from -= r->from;
 	r->to -= r->from;
 	r->from = 0;
@@ -65,14 +69,34 @@ static int make_room(struct text_reader *r)
 	return mem_grow(&r->data, &r->capacity, r->capacity + 1, 1);
 }
 
+/*
+ * Room for a large file at once, while nothing is held: growing step by step takes longer than reading.
+ * Where there is not so much, it grows all the same: the size may be a guess.
+ */
+static void make_room_for_file(struct text_reader *r)
+{
+	uint64_t size = r->in->size_hint;
+
+	if (size < r->capacity || size < LARGE_FILE || size > r->o->max_bytes)
+		return;
+	free(r->data);
+	r->data = mem_pages((size_t)size + 1); /* one to see that nothing follows */
+	r->capacity = r->data ? (size_t)size + 1 : 0;
+}
+
 /* Reads what comes: *MORE tells whether anything did. A document may be longer by its end, CR LF. */
 static int fill(struct text_reader *r, bool *more)
 {
-	size_t got;
+	size_t n, got;
 
 	if (r->to - r->from > r->o->max_bytes && r->to - r->from - r->o->max_bytes > 2)
 		return fail_long(r);
-	if (make_room(r) || input_read(r->in, r->data + r->to, r->capacity - r->to, &got))
+	if (make_room(r))
+		return -1;
+	n = r->capacity - r->to < READ_MOST ? r->capacity - r->to : READ_MOST;
+	/* Touched here, the page may be a huge one: a page that read() is the first to touch is small. */
+	r->data[r->to] = 0;
+	if (input_read(r->in, r->data + r->to, n, &got))
 		return -1;
 	r->to += got;
 	*more = got > 0;
@@ -140,6 +164,22 @@ static int next_line(struct text_reader *r, struct bytes *piece)
 	return got;
 }
 
+/* Lines of the paragraph that lie in the buffer as a whole, and are not blank at first sight. */
+static void take_full_lines(struct text_reader *r)
+{
+	uint64_t lines = 0;
+	size_t n = full_lines(r->data + r->line_from, r->to - r->line_from, &lines);
+
+	if (!n)
+		return;
+	if (!r->has_text)
+		r->piece_line = r->line + 1;
+	r->has_text = true;
+	r->line += lines;
+	r->line_from += n;
+	r->searched = r->line_from;
+}
+
 /* Lines up to a blank one, without the last line's LF. */
 static int next_paragraph(struct text_reader *r, struct bytes *piece)
 {
@@ -147,8 +187,16 @@ static int next_paragraph(struct text_reader *r, struct bytes *piece)
 	int got;
 
 	r->has_text = false;
-	while ((got = find_end(r, '\n', &at)) > 0) {
-		bool blank = is_blank(r->data + r->line_from, at - r->line_from);
+	for (;;) {
+		bool blank;
+
+		take_full_lines(r);
+		if (r->has_text)
+			end = r->line_from - r->from;
+		got = find_end(r, '\n', &at);
+		if (got <= 0)
+			break;
+		blank = is_blank(r->data + r->line_from, at - r->line_from);
 
 		r->line_from = at;
 		r->line++;
@@ -194,16 +242,34 @@ static int next_page(struct text_reader *r, struct bytes *piece)
 	return got;
 }
 
+/* The first CR from AT on, or where the bytes end that are there: each is looked at once. */
+static size_t find_cr(struct text_reader *r, size_t at)
+{
+	const char *cr;
+
+	if (at < r->no_cr)
+		at = r->no_cr;
+	if (at == r->to || r->data[at] == '\r')
+		return at;
+	cr = memchr(r->data + at, '\r', r->to - at);
+	r->no_cr = cr ? (size_t)(cr - r->data) : r->to;
+	return r->no_cr;
+}
+
+/* The whole input. What was read is looked at while it is in the cache, and while a thread may unpack more. */
 static int next_file(struct text_reader *r, struct bytes *piece)
 {
-	bool more;
+	bool more = true;
 
 	if (r->file_done)
 		return 0;
-	do
+	make_room_for_file(r);
+	while (more) {
 		if (fill(r, &more))
 			return -1;
-	while (more);
+		r->valid += utf8_valid_prefix(r->data + r->valid, r->to - r->valid);
+		find_cr(r, 0);
+	}
 	r->file_done = true;
 	r->line_from = r->to;
 	*piece = (struct bytes){ r->data, r->to };
@@ -251,13 +317,16 @@ static void look_at_crlf(struct text_reader *r, struct bytes *text)
 {
 	enum documents_split split = r->o->options->split;
 	bool lines = split == DOCUMENTS_LINE || split == DOCUMENTS_BLANK;
-	char *own = text->data == r->text.data ? r->text.data : r->data + (text->data - r->data);
+	bool mended = text->data == r->text.data;
+	size_t at = mended ? 0 : (size_t)(text->data - r->data);
 
+	if (!mended && find_cr(r, at) >= at + text->size)
+		return;
 	if (!has_crlf(*text, lines))
 		return;
 	r->o->counts->with_crlf++;
 	if (r->o->options->crlf)
-		drop_cr(own, &text->size, lines);
+		drop_cr(mended ? r->text.data : r->data + at, &text->size, lines);
 }
 
 /* The name, and the line or page where there are several documents in the input. */
@@ -290,7 +359,7 @@ int text_reader_next(struct text_reader *r, struct document *out)
 	if (out->text.size > r->o->max_bytes)
 		return fail_long(r);
 	offset = r->base + (size_t)(out->text.data - r->data);
-	if (document_check(r->o, &r->text, r->in->name, offset, out))
+	if (document_check(r->o, r->valid, &r->text, r->in->name, offset, out))
 		return -1;
 	look_at_crlf(r, &out->text);
 	return set_source(r, out) ? -1 : 1;

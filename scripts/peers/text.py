@@ -7,6 +7,7 @@ nothing is installed. The same kind and size give the same documents: one a line
 ends of lines.
 """
 import gzip
+import itertools
 import json
 import math
 import os
@@ -89,8 +90,15 @@ def documents(kind, size):
 
 
 def mixed(size):
+    """Where a kind has less than its share, more source code stands for it: there is most of that."""
+    seen = source = 0
     for kind, share in SHARES.items():
-        yield from documents(kind, size * share)
+        for text in documents(kind, size * share):
+            seen += len(text.encode())
+            source += kind == 'source'
+            yield text
+    if seen < size * 0.95:
+        yield from itertools.islice(documents('source', size * (1 + SHARES['source']) - seen), source, None)
 
 
 # --- random strings ---

@@ -65,6 +65,14 @@ static void test_splits(void)
 	READS("a\nb\n\n \t\r\nc", &o, "t:1=a\nb|t:5=c|end");
 	READS("\n\na\r\n\r\nb\r\n", &o, "t:3=a\r|t:5=b\r|end");
 	READS(" \n", &o, "end");
+	/* Enough lines that they are passed many bytes at once. */
+	READS("\none line of text\nand another line\n indented\n\ttoo, and some more\nthe last one "
+	      "here\n \n"
+	      "a second paragraph\nthat ends without a line end, but long",
+	      &o,
+	      "t:2=one line of text\nand another line\n indented\n\ttoo, and some more\nthe last "
+	      "one here|"
+	      "t:8=a second paragraph\nthat ends without a line end, but long|end");
 	o.split = DOCUMENTS_FORM_FEED;
 	READS("a\f\fb\n\f", &o, "t:1=a|t:3=b\n|end");
 }
@@ -96,6 +104,36 @@ static void test_lengths(void)
 	}
 	tap_is_u64(n, 3001, "lines");
 	tap_is_u64(wrong, 0, "each of its length");
+	documents_close(d);
+	buffer_free(&text);
+}
+
+/* A file that is read in several pieces, whose edges lie inside of characters; its last byte is none. */
+static void test_whole_file(void)
+{
+	struct documents_options o = { .invalid = DOCUMENTS_KEEP };
+	struct buffer text = { 0 };
+	struct documents *d;
+	struct document doc;
+	const char *path;
+
+	buffer_put_u8(&text, 'x');
+	for (size_t i = 0; i < 500000; i++)
+		buffer_put_text(&text, "\xC3\xA9");
+	path = tap_file("whole", text.data, text.size);
+	tap_works(documents_open(&d, &path, 1, NULL), "open");
+	tap_ok(documents_next(d, &doc) == 1 && doc.utf8 && doc.text.size == 1000001,
+	       "a whole file of characters");
+	documents_close(d);
+
+	buffer_put_u8(&text, 0xC3);
+	path = tap_file("whole", text.data, text.size);
+	tap_works(documents_open(&d, &path, 1, NULL), "open");
+	tap_ok(documents_next(d, &doc) < 0 && strstr(err_text(), "byte 1000001: 0xC3"),
+	       "the place: %s", err_text());
+	documents_close(d);
+	tap_works(documents_open(&d, &path, 1, &o), "open");
+	tap_ok(documents_next(d, &doc) == 1 && !doc.utf8 && doc.text.size == 1000002, "kept");
 	documents_close(d);
 	buffer_free(&text);
 }
@@ -331,6 +369,7 @@ int main(void)
 {
 	tap_run(test_splits);
 	tap_run(test_lengths);
+	tap_run(test_whole_file);
 	tap_run(test_records);
 	tap_run(test_limit);
 	tap_run(test_sticks);
