@@ -27,6 +27,7 @@ struct op_bench {
 	struct backend chosen;	       /* with VARIANT alone of the op's kernels */
 	const struct kernel **kernels; /* owned */
 	struct roof *roof;
+	enum dtype dtype; /* that was asked for, or that it has anyway */
 	double footprint;
 	size_t times;
 	bool cold;
@@ -234,6 +235,19 @@ static int fill(struct op_bench *b)
 
 /* --- making --- */
 
+static bool is_float(enum dtype t)
+{
+	return t == DTYPE_F64 || t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16;
+}
+
+static enum dtype main_dtype(const struct node *n)
+{
+	for (int i = 0; i < n->n_in; i++)
+		if (n->in[i] && is_float(n->in[i]->dtype))
+			return n->in[i]->dtype;
+	return n->n_in && n->in[0] ? n->in[0]->dtype : n->out[0]->dtype;
+}
+
 static void calibrate(struct op_bench *b)
 {
 	double seconds = op_bench_run(b);
@@ -268,6 +282,7 @@ static int make(struct op_bench *b, const struct op_shape *s, enum dtype floats,
 		return -1;
 	plan_measure(b->plan, true);
 	b->roof = o->roof;
+	b->dtype = op_bench_takes_dtype(s) ? floats : main_dtype(b->node);
 	b->cold = o->cold;
 	b->times = 1;
 	facts = op_bench_facts(b);
@@ -373,23 +388,10 @@ static struct roof_bytes node_bytes(const struct node *n)
 	return b;
 }
 
-static bool is_float(enum dtype t)
-{
-	return t == DTYPE_F64 || t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16;
-}
-
-static enum dtype main_dtype(const struct node *n)
-{
-	for (int i = 0; i < n->n_in; i++)
-		if (n->in[i] && is_float(n->in[i]->dtype))
-			return n->in[i]->dtype;
-	return n->n_in && n->in[0] ? n->in[0]->dtype : n->out[0]->dtype;
-}
-
 struct op_bench_facts op_bench_facts(const struct op_bench *b)
 {
 	struct op_bench_facts f = { .bytes = node_bytes(b->node),
-				    .dtype = main_dtype(b->node),
+				    .dtype = b->dtype,
 				    .scratch = (double)plan_bytes(b->plan, PLAN_WORKSPACE) };
 
 	for (size_t i = 0; i < plan_n_steps(b->plan); i++) {

@@ -38,7 +38,8 @@ struct op_bench_facts {
 	double scratch;		 /* bytes that the kernel works in */
 	const char *backend;	 /* `ref` when the backend does not claim it */
 	const char *variant;
-	enum dtype dtype; /* of its first operand that is a float, or of the first */
+	enum dtype
+		dtype; /* FLOATS where that makes a difference; else of the first operand that is a float, or the first */
 };
 struct op_bench_facts op_bench_facts(const struct op_bench *b);
 

@@ -42,6 +42,8 @@ column()
 	[ "$(column variant)" = "$name" ]
 	quick -d f32 --cold -s 8x16 neg
 	[ "$(column cache)" = cold ]
+	quick -d bf16 -s 'f32:8x16 8x16' accumulate
+	[ "$(column dtype)" = bf16 ]
 	# One whose operands all have types of their own is measured once.
 	quick -s 'i32:64<4' histogram
 	[ "$(column dtype)" = i32 ]
