@@ -184,6 +184,13 @@ void cases_rope(struct op_cases *c)
 	rope(c, SHAPE(5, 2, 8), 4, 1, (struct rope_attributes){ .interleaved = 1 });
 	rope(c, SHAPE(3, 1, 20), 6, 1, (struct rope_attributes){ .scale = 1.25 });
 	rope(c, SHAPE(4, 3, 12), 6, 3, (struct rope_attributes){ .inverse = 1 });
+	/* More than a few vectors of pairs, far on. */
+	for (uint32_t interleaved = 0; interleaved < 2; interleaved++) {
+		rope(c, SHAPE(3, 1, 145), 70, 1,
+		     (struct rope_attributes){ .interleaved = interleaved });
+		c->items[c->n - 1].in[1].low = 1000000;
+		c->items[c->n - 1].in[0].gradient = false;
+	}
 }
 
 struct attention_case {

@@ -130,7 +130,7 @@ static void copy_run(const struct kernel_call *c, const struct run *r)
 	uint8_t *to = plain_at(y, run_at(y, r));
 
 	if (last_step(x) == 1)
-		memcpy(to, plain_at(x, run_at(x, r)), r->n * bytes);
+		simd_copy(to, plain_at(x, run_at(x, r)), r->n * bytes);
 	else
 		plain_gather(bytes, plain_at(x, run_at(x, r)), last_step(x), to, r->n);
 }

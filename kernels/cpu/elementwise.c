@@ -302,7 +302,7 @@ SIMD_INLINE vf32 silu_slope(vf32 x)
 /* Phi(x) + x phi(x) */
 SIMD_INLINE vf32 gelu_slope(vf32 x)
 {
-	vf32 density = simd_exp(simd_f32(-0.5f) * x * x) * simd_f32(0.39894228f);
+	vf32 density = simd_exp_below(simd_f32(-0.5f) * x * x) * simd_f32(0.39894228f);
 
 	return simd_fma(x, density, simd_normal_cdf(x));
 }

@@ -76,7 +76,7 @@ static void gather_row(const struct kernel_tensor *table, const struct kernel_te
 		       size_t row, uint8_t *to, size_t n)
 {
 	if (table->dtype == out->dtype && inner_dense(table)) {
-		memcpy(to, row_of(table, row, 0), operand_bytes(out->dtype, (ptrdiff_t)n));
+		simd_copy(to, row_of(table, row, 0), operand_bytes(out->dtype, (ptrdiff_t)n));
 		return;
 	}
 	if (table->dtype == out->dtype) {

@@ -247,7 +247,7 @@ static void see_words(const struct head *h, float *z, const float *bias, size_t 
 	}
 	shift = r->most == -INFINITY ? 0 : r->most;
 	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
-		vf32 v = simd_load(z + i) - simd_f32(shift), e = simd_exp(v);
+		vf32 v = simd_load(z + i) - simd_f32(shift), e = simd_exp_below(v);
 
 		sum += e;
 		weighted = simd_fma(e, v, weighted);
@@ -313,7 +313,7 @@ static void make_slopes(const struct head *h, size_t row, size_t first, size_t n
 		vf32 v = logit(simd_load(z + i), r->bias + i, cap), part = v * simd_f32(inverse);
 
 		simd_store(outer + i, simd_f32(d) * (simd_f32(1.0f) - part * part));
-		simd_store(z + i, simd_exp(v - simd_f32(lse)) * factor - base);
+		simd_store(z + i, simd_exp_normal(v - simd_f32(lse)) * factor - base);
 	}
 	h->loss->take(h, row, first, n, z, &r->states[row]);
 	for (size_t i = 0; i < n; i += SIMD_WIDTH)

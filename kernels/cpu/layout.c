@@ -74,7 +74,7 @@ static void copy_stretch(const struct piece *p, size_t i)
 	uint8_t *y = plain_at(p->out, to + (ptrdiff_t)first);
 
 	if (step == 1)
-		memcpy(y, x, n * bytes);
+		simd_copy(y, x, n * bytes);
 	else
 		plain_gather(bytes, x, step, y, n);
 }
@@ -166,7 +166,7 @@ static void pad_row(const struct kernel_call *c, size_t i, const uint8_t *value)
 	}
 	repeat(bytes, value, y, before);
 	if (x->stride[last] == 1)
-		memcpy(y + before * bytes, plain_at(x, from), n * bytes);
+		simd_copy(y + before * bytes, plain_at(x, from), n * bytes);
 	else
 		plain_gather(bytes, plain_at(x, from), x->stride[last], y + before * bytes, n);
 	repeat(bytes, value, y + (before + n) * bytes, length - before - n);

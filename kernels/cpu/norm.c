@@ -10,6 +10,7 @@
 
 #include "kernels/attributes.h"
 #include "kernels/cpu/rows.h"
+#include "kernels/cpu/vector.h"
 
 #define PIECE 64
 #define ROOMS 4 /* rows of scratch a part: x, dy, result, weight */
@@ -36,30 +37,49 @@ struct moments {
 	float mean, scale;
 };
 
-static float row_mean(const float *x, size_t n)
-{
-	vf32 sum = { 0 };
+#define CHAINS 4 /* sums side by side, so that none waits for itself */
 
-	for (size_t i = 0; i < n; i += SIMD_WIDTH)
-		sum += rows_load(x + i, n - i);
-	return rows_sum(sum) / (float)n;
+static float sum_chains(const vf32 *sum)
+{
+	return rows_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-/* The mean of (x - m)^2; lanes past the end do not count. */
+/* STEP(J, V) for each vector V of N elements of X, to chain J; past the end V is REST. */
+#define EACH_VECTOR(x, n, rest, STEP)                                            \
+ do {                                                                            \
+  size_t at_ = 0;                                                                \
+  for (; at_ + CHAINS * SIMD_WIDTH <= (n); at_ += CHAINS * SIMD_WIDTH) {         \
+   SIMD_UNROLL                                                                   \
+   for (size_t j_ = 0; j_ < CHAINS; j_++)                                        \
+    STEP(j_, simd_load((x) + at_ + j_ * SIMD_WIDTH));                            \
+  }                                                                              \
+  for (; at_ < (n); at_ += SIMD_WIDTH)                                           \
+   STEP(0, vector_some(DTYPE_F32, (const uint8_t *)((x) + at_), (n)-at_, rest)); \
+ } while (0)
+
+static float row_mean(const float *x, size_t n)
+{
+	vf32 sum[CHAINS] = { { 0 } };
+
+#define ADD(j, v) sum[j] += v
+	EACH_VECTOR(x, n, 0, ADD);
+#undef ADD
+	return sum_chains(sum) / (float)n;
+}
+
+/* The mean of (x - m)^2. */
 static float row_square(const float *x, size_t n, float mean)
 {
-	vf32 sum = { 0 }, m = simd_f32(mean);
-	size_t whole = n / SIMD_WIDTH * SIMD_WIDTH;
-	float rest = 0;
+	vf32 sum[CHAINS] = { { 0 } }, m = simd_f32(mean);
 
-	for (size_t i = 0; i < whole; i += SIMD_WIDTH) {
-		vf32 d = simd_load(x + i) - m;
-
-		sum = simd_fma(d, d, sum);
-	}
-	for (size_t i = whole; i < n; i++)
-		rest += (x[i] - mean) * (x[i] - mean);
-	return (rows_sum(sum) + rest) / (float)n;
+#define ADD(j, v)                    \
+ do {                                \
+  vf32 d_ = (v)-m;                   \
+  sum[j] = simd_fma(d_, d_, sum[j]); \
+ } while (0)
+	EACH_VECTOR(x, n, mean, ADD);
+#undef ADD
+	return sum_chains(sum) / (float)n;
 }
 
 static struct moments row_moments(const float *x, size_t n, bool centred, double eps)
@@ -72,8 +92,8 @@ static struct moments row_moments(const float *x, size_t n, bool centred, double
 
 /* --- forward --- */
 
-static void normalise(const float *x, float *y, size_t n, struct moments m, const float *w,
-		      float offset, const float *b)
+SIMD_INLINE void normalise(const float *x, float *y, size_t n, struct moments m, const float *w,
+			   float offset, const float *b)
 {
 	vf32 mean = simd_f32(m.mean), scale = simd_f32(m.scale), more = simd_f32(offset);
 
@@ -100,7 +120,12 @@ static void forward(const struct kernel_call *c, bool centred)
 		const float *x = rows_get(&c->in[0], i, room(c, 0));
 		float *y = rows_new(&c->out[0], i, room(c, 2));
 
-		normalise(x, y, n, row_moments(x, n, centred, a->eps), w, (float)a->offset, b);
+		struct moments m = row_moments(x, n, centred, a->eps);
+
+		if (w && !b)
+			normalise(x, y, n, m, w, (float)a->offset, NULL);
+		else
+			normalise(x, y, n, m, w, (float)a->offset, b);
 		rows_put(&c->out[0], i, y);
 	}
 }
@@ -117,52 +142,72 @@ static void run_layer_norm(const struct kernel_call *c)
 
 /* --- backward: x, dy, w ? --- */
 
-struct means {
-	float g, gx;
+struct sums {
+	vf32 squares[2], g[2], gx[2];
 };
 
-static struct means row_means(const float *x, const float *dy, size_t n, struct moments m,
-			      const float *w, float offset)
+/* What a vector X - M with the slope G adds. */
+SIMD_INLINE void add_sums(struct sums *s, int chain, vf32 d, vf32 g)
 {
-	vf32 g_sum = { 0 }, gx_sum = { 0 };
-
-	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
-		vf32 g = rows_load(dy + i, n - i);
-		vf32 v = (rows_load(x + i, n - i) - simd_f32(m.mean)) * simd_f32(m.scale);
-
-		if (w)
-			g = g * (rows_load(w + i, n - i) + simd_f32(offset));
-		g_sum += g;
-		gx_sum = simd_fma(g, v, gx_sum); /* g is 0 past the end */
-	}
-	return (struct means){ rows_sum(g_sum) / (float)n, rows_sum(gx_sum) / (float)n };
+	s->squares[chain] = simd_fma(d, d, s->squares[chain]);
+	s->g[chain] += g;
+	s->gx[chain] = simd_fma(g, d, s->gx[chain]);
 }
 
-static void row_backward(const float *x, const float *dy, float *dx, size_t n, struct moments m,
-			 struct means s, const float *w, float offset)
+SIMD_INLINE vf32 slope_at(const float *dy, const float *w, float offset, size_t left)
 {
-	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
-		vf32 g = rows_load(dy + i, n - i);
-		vf32 v = (rows_load(x + i, n - i) - simd_f32(m.mean)) * simd_f32(m.scale);
+	vf32 g = rows_load(dy, left); /* 0 past the end */
 
-		if (w)
-			g = g * (rows_load(w + i, n - i) + simd_f32(offset));
-		rows_store(dx + i, simd_f32(m.scale) * (g - simd_f32(s.g) - v * simd_f32(s.gx)),
-			   n - i);
-	}
+	return w ? g * (rows_load(w, left) + simd_f32(offset)) : g;
 }
 
-/* dw += dy x^, and db += dy when it is there. */
-static void add_weights(const float *x, const float *dy, size_t n, struct moments m, float *dw,
-			float *db)
-{
-	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
-		vf32 d = rows_load(dy + i, n - i);
-		vf32 v = (rows_load(x + i, n - i) - simd_f32(m.mean)) * simd_f32(m.scale);
+struct means {
+	float g, gx; /* of g, of g x^ */
+};
 
-		rows_store(dw + i, simd_fma(d, v, rows_load(dw + i, n - i)), n - i);
+/* Moments and means in one pass, after that for the mean of what is centred. */
+SIMD_INLINE struct means row_means(const float *x, const float *dy, size_t n, const float *w,
+				   float offset, double eps, struct moments *m)
+{
+	struct sums s = { .squares = { { 0 } } };
+	vf32 mean = simd_f32(m->mean);
+	size_t i = 0;
+
+	for (; i + 2 * SIMD_WIDTH <= n; i += 2 * SIMD_WIDTH)
+		SIMD_UNROLL
+	for (int j = 0; j < 2; j++) {
+		size_t at = i + (size_t)j * SIMD_WIDTH;
+
+		add_sums(&s, j, simd_load(x + at) - mean,
+			 slope_at(dy + at, w ? w + at : NULL, offset, SIMD_WIDTH));
+	}
+	for (; i < n; i += SIMD_WIDTH)
+		add_sums(&s, 0,
+			 vector_some(DTYPE_F32, (const uint8_t *)(x + i), n - i, m->mean) - mean,
+			 slope_at(dy + i, w ? w + i : NULL, offset, n - i));
+	m->scale = 1 / sqrtf(rows_sum(s.squares[0] + s.squares[1]) / (float)n + (float)eps);
+	return (struct means){ rows_sum(s.g[0] + s.g[1]) / (float)n,
+			       m->scale * rows_sum(s.gx[0] + s.gx[1]) / (float)n };
+}
+
+/* dx; and dw += dy x^, db += dy where they are there. */
+SIMD_INLINE void row_backward(const float *x, const float *dy, float *dx, size_t n,
+			      struct moments m, struct means s, const float *w, float offset,
+			      float *dw, float *db)
+{
+	vf32 mean = simd_f32(m.mean), scale = simd_f32(m.scale);
+	vf32 less = simd_f32(s.g), by_x = simd_f32(s.gx);
+
+	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
+		size_t left = n - i;
+		vf32 d = rows_load(dy + i, left), v = (rows_load(x + i, left) - mean) * scale;
+		vf32 g = slope_at(dy + i, w ? w + i : NULL, offset, left);
+
+		if (dw)
+			rows_store(dw + i, simd_fma(d, v, rows_load(dw + i, left)), left);
 		if (db)
-			rows_store(db + i, rows_load(db + i, n - i) + d, n - i);
+			rows_store(db + i, rows_load(db + i, left) + d, left);
+		rows_store(dx + i, scale * (g - less - v * by_x), left);
 	}
 }
 
@@ -191,7 +236,7 @@ static void backward_piece(const struct kernel_call *c, size_t piece, bool centr
 	const struct norm_attributes *a = c->attributes;
 	size_t n = rows_length(&c->in[0]), rows = rows_count(&c->in[0]);
 	size_t last = (piece + 1) * PIECE < rows ? (piece + 1) * PIECE : rows;
-	float *dw = c->n_out > 1 ? piece_sums(c, piece, 0) : NULL;
+	float *dw = c->n_out > 1 ? piece_sums(c, piece, 0) : NULL, offset = (float)a->offset;
 	float *db = c->n_out > 2 ? piece_sums(c, piece, 1) : NULL;
 
 	for (int i = 0; i < c->n_out - 1; i++)
@@ -200,14 +245,19 @@ static void backward_piece(const struct kernel_call *c, size_t piece, bool centr
 		const float *x = rows_get(&c->in[0], i, room(c, 0));
 		const float *dy = rows_get(&c->in[1], i, room(c, 1));
 		float *dx = rows_new(&c->out[0], i, room(c, 2));
-		struct moments m = row_moments(x, n, centred, a->eps);
-		struct means s = row_means(x, dy, n, m, w, (float)a->offset);
+		struct moments m = { .mean = centred ? row_mean(x, n) : 0 };
+		struct means s;
 
-		if (dw)
-			add_weights(x, dy, n, m, dw, db);
+		s = w ? row_means(x, dy, n, w, offset, a->eps, &m)
+		      : row_means(x, dy, n, NULL, 0, a->eps, &m);
 		if (!centred)
 			s.g = 0;
-		row_backward(x, dy, dx, n, m, s, w, (float)a->offset);
+		if (w && dw && !db)
+			row_backward(x, dy, dx, n, m, s, w, offset, dw, NULL);
+		else if (w && dw)
+			row_backward(x, dy, dx, n, m, s, w, offset, dw, db);
+		else
+			row_backward(x, dy, dx, n, m, s, w, offset, dw, db);
 		rows_put(&c->out[0], i, dx);
 	}
 }

@@ -142,7 +142,7 @@ SIMD_INLINE vf32 fold(enum fold f, vf32 sum, vf32 x, vf32 shift)
 	if (f == FOLD_SUM)
 		return sum + x;
 	if (f == FOLD_EXP)
-		return sum + simd_exp(x - shift);
+		return sum + simd_exp_below(x - shift);
 	return simd_select((x != x) | (sum != sum), simd_max(x, sum), x + sum);
 }
 

@@ -80,6 +80,28 @@ SIMD_INLINE void simd_store64(double *p, vf64 v)
 }
 
 /*
+ * memcpy of what is hardly in the cache: from 2 KiB on the library's own may turn to one instruction for all, which ran at half of
+ * the bandwidth on Zen 3.
+ */
+SIMD_INLINE void simd_copy(void *to, const void *from, size_t n)
+{
+	uint8_t *y = to;
+	const uint8_t *x = from;
+	size_t i = 0;
+
+	for (; i + 4 * sizeof(vf32) <= n; i += 4 * sizeof(vf32)) {
+		vf32 v[4];
+
+		memcpy(v, x + i, sizeof(v));
+		memcpy(y + i, v, sizeof(v));
+	}
+	for (; i + sizeof(vf32) <= n; i += sizeof(vf32))
+		simd_store(y + i, simd_load(x + i));
+	for (; i < n; i++)
+		y[i] = x[i];
+}
+
+/*
  * Asks for what lies 3 KiB after P, be it there or not. A step takes long enough that the processor does
  * not look far past it by itself: on Zen 3, statistics of f32 on one thread ran at 0.73 of a plain read
  * without this, at 0.98 with it (scripts/bench-stats.c).

@@ -68,9 +68,15 @@ SIMD_INLINE vf32 simd_exp_below(vf32 x)
 	return p * (vf32)((vi32)shifted << 23);
 }
 
+/* The same for any x: infinite from 88.4 on. */
+SIMD_INLINE vf32 simd_exp_normal(vf32 x)
+{
+	return simd_exp_below(simd_min(simd_f32(89.0f), x)); /* NaN stays */
+}
+
 SIMD_INLINE vf32 simd_sigmoid(vf32 x)
 {
-	return simd_f32(1.0f) / (simd_f32(1.0f) + simd_exp(-x));
+	return simd_f32(1.0f) / (simd_f32(1.0f) + simd_exp_normal(-x));
 }
 
 /*
@@ -86,7 +92,7 @@ SIMD_INLINE vf32 simd_tanh(vf32 x)
 	near = simd_fma(near, z, simd_f32(1.33314422036e-1f));
 	near = simd_fma(near, z, simd_f32(-3.33332819422e-1f));
 	near = simd_fma(near * z, x, x);
-	far = simd_f32(1.0f) - simd_f32(2.0f) / (simd_exp(a + a) + simd_f32(1.0f));
+	far = simd_f32(1.0f) - simd_f32(2.0f) / (simd_exp_normal(a + a) + simd_f32(1.0f));
 	far = (vf32)((vi32)far | ((vi32)x & (vi32)simd_f32(-0.0f)));
 	far = simd_select(x != x, far, x);
 	return simd_select(a < simd_f32(0.625f), far, near);
@@ -111,7 +117,7 @@ SIMD_INLINE vf32 simd_erfc_positive(vf32 large)
 	p = simd_fma(p, t, simd_f32(0.37409196f));
 	p = simd_fma(p, t, simd_f32(1.00002368f));
 	p = simd_fma(p, t, simd_f32(-1.26551223f));
-	return t * simd_exp(p - rest) * simd_exp(-square);
+	return t * simd_exp_below(p - rest) * simd_exp_below(-square);
 }
 
 /* Phi(x) = erfc(-x / sqrt 2) / 2, small values exact to themselves. */
@@ -127,7 +133,7 @@ SIMD_INLINE vf32 simd_normal_cdf(vf32 x)
 
 SIMD_INLINE vf32 simd_silu(vf32 x)
 {
-	return x / (simd_f32(1.0f) + simd_exp(-x));
+	return x / (simd_f32(1.0f) + simd_exp_normal(-x));
 }
 
 SIMD_INLINE vf32 simd_gelu(vf32 x)

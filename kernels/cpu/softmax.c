@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/simd_math.h"
+#include "kernels/cpu/vector.h"
 
 #define ROOMS 3
 
@@ -20,36 +21,70 @@ static size_t scratch_rows(const struct kernel_call *c)
 	return (size_t)c->parts * ROOMS * rows_room(rows_length(&c->in[0])) * sizeof(float);
 }
 
-/* The largest; NaN when one is. */
-static float row_most(const float *x, size_t n)
-{
-	float most = -INFINITY;
+#define CHAINS 4 /* sums side by side, so that none waits for itself */
 
-	for (size_t i = 0; i < n; i++)
-		most = x[i] > most || x[i] != x[i] ? x[i] : most;
-	for (size_t i = 0; i < n && most == most; i++)
-		if (x[i] != x[i])
-			most = x[i];
+static float most_lane(vf32 v)
+{
+	float lane[SIMD_WIDTH], most;
+
+	simd_store(lane, v);
+	most = lane[0];
+	for (int i = 1; i < SIMD_WIDTH; i++)
+		most = lane[i] > most ? lane[i] : most;
 	return most;
 }
 
-/* y = e^(x - most), and their sum; what lies past the end counts nothing. */
+/* The largest; NaN when one is. */
+static float row_most(const float *x, size_t n)
+{
+	vf32 most[CHAINS];
+	vi32 bad = { 0 };
+	size_t i = 0;
+
+	for (int j = 0; j < CHAINS; j++)
+		most[j] = simd_f32(-INFINITY);
+	for (; i + CHAINS * SIMD_WIDTH <= n; i += CHAINS * SIMD_WIDTH)
+		SIMD_UNROLL
+	for (size_t j = 0; j < CHAINS; j++) {
+		vf32 v = simd_load(x + i + j * SIMD_WIDTH);
+
+		bad |= v != v;
+		most[j] = simd_max(v, most[j]);
+	}
+	for (; i < n; i += SIMD_WIDTH) {
+		vf32 v = vector_some(DTYPE_F32, (const uint8_t *)(x + i), n - i, -INFINITY);
+
+		bad |= v != v;
+		most[0] = simd_max(v, most[0]);
+	}
+	if (simd_any(bad))
+		return NAN;
+	return most_lane(simd_max(simd_max(most[0], most[1]), simd_max(most[2], most[3])));
+}
+
+/* y = e^(x - most), and their sum; what lies past the end counts nothing: there x is -inf. */
 static float row_exp(const float *x, float *y, size_t n, float most)
 {
-	vf32 sum = { 0 };
+	vf32 sum[2] = { { 0 } };
+	size_t i = 0;
 
-	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
-		float lane[SIMD_WIDTH];
-		vf32 e = simd_exp(rows_load(x + i, n - i) - simd_f32(most));
+	for (; i + 2 * SIMD_WIDTH <= n; i += 2 * SIMD_WIDTH)
+		SIMD_UNROLL
+	for (size_t j = 0; j < 2; j++) {
+		vf32 e = simd_exp_below(simd_load(x + i + j * SIMD_WIDTH) - simd_f32(most));
 
-		if (n - i < SIMD_WIDTH) {
-			simd_store(lane, e);
-			e = rows_load(lane, n - i);
-		}
-		sum += e;
+		sum[j] += e;
+		simd_store(y + i + j * SIMD_WIDTH, e);
+	}
+	for (; i < n; i += SIMD_WIDTH) {
+		vf32 e = simd_exp_below(
+			vector_some(DTYPE_F32, (const uint8_t *)(x + i), n - i, -INFINITY) -
+			simd_f32(most));
+
+		sum[0] += e;
 		rows_store(y + i, e, n - i);
 	}
-	return rows_sum(sum);
+	return rows_sum(sum[0] + sum[1]);
 }
 
 static void row_scale(float *y, size_t n, float factor)
