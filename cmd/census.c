@@ -162,7 +162,7 @@ static void print_census(struct cmd_example_model *m, const struct eager *e)
 
 	cmd_plan_options(&o);
 	cmd_check(plan_new(&p, m->graph, &o));
-	cmd_check(census_collect(p, &rows, &n));
+	cmd_check(census_collect(p, m->graph, &rows, &n));
 	if (as_json)
 		print_all_json(rows, n);
 	else

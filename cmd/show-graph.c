@@ -78,13 +78,14 @@ static void print_node_json(size_t i, const struct plan_node_stats *s)
 	struct buffer in = { 0 };
 
 	inputs_text(s->node, &in);
-	cmd_printf(
-		"{\"step\":%zu,\"part\":\"%s\",\"op\":\"%s\",\"scope\":\"%s\",\"device\":\"%s\","
-		"\"variant\":\"%s\","
-		"\"again\":%s,\"in\":\"%s\",\"out\":\"%s\",\"operations\":%.0f,\"bytes\":%.0f}\n",
-		i, census_part_name(census_part_of(s->node)), op_info(s->node->op)->name,
-		s->node->scope, s->backend, s->kernel->variant, s->node->again ? "true" : "false",
-		in.data, tensor_text(s->node->out[0], out, sizeof(out)), s->operations, s->bytes);
+	cmd_printf("{\"step\":%zu,\"part\":\"%s\",\"op\":\"%s\",\"scope\":\"%s\",\"device\":\"%s\","
+		   "\"variant\":\"%s\","
+		   "\"chain\":%d,\"again\":%s,\"in\":\"%s\",\"out\":\"%s\",\"operations\":%.0f,"
+		   "\"bytes\":%.0f}\n",
+		   i, census_part_name(census_part_of(s->node)), op_info(s->node->op)->name,
+		   s->node->scope, s->backend, s->kernel->variant, s->chain,
+		   s->node->again ? "true" : "false", in.data,
+		   tensor_text(s->node->out[0], out, sizeof(out)), s->operations, s->bytes);
 	buffer_free(&in);
 }
 
@@ -104,6 +105,10 @@ static void print_node(struct cmd_table *t, size_t i, const struct plan_node_sta
 	cmd_table_cell(t, "%.0f", s->bytes);
 	cmd_table_cell(t, "%s", tensor_text(s->node->out[0], out, sizeof(out)));
 	cmd_table_cell(t, "%s", in.data);
+	if (s->chain >= 0)
+		cmd_table_cell(t, "%d", s->chain);
+	else
+		cmd_table_cell(t, "-");
 	buffer_free(&in);
 }
 
@@ -111,7 +116,7 @@ static void print_nodes(const struct plan *p)
 {
 	static const char *const headings[] = { "step",	    "part",	   "op",     "scope",
 						"kernel",   ">operations", ">bytes", "result",
-						"operands", NULL };
+						"operands", "chain",	   NULL };
 	struct cmd_table *t = as_json ? NULL : cmd_table_new(headings);
 
 	for (size_t i = 0; i < plan_n_steps(p); i++) {

@@ -11,7 +11,10 @@ const char *census_part_name(enum census_part part);
 /* Of a node: recomputed ones are of the backward half, updates those of optimizers. */
 enum census_part census_part_of(const struct node *n);
 
-/* The steps of one op in one part. Bytes: operands and results, once each (lib/graph/cost.h). */
+/*
+ * The steps of one op in one part. Bytes: operands and results, once each (lib/graph/cost.h); of a chain that runs tile of rows by
+ * tile of rows (plan_node_stats.chain), what it is given, once each, and what is used after it: the rest does not leave the caches.
+ */
 struct census_row {
 	enum op op;
 	enum census_part part;
@@ -19,8 +22,9 @@ struct census_row {
 	double operations, bytes;
 };
 
-/* In the order of parts, then of ops.def. The caller frees *ROWS. */
-int census_collect(const struct plan *p, struct census_row **rows, size_t *n);
+/* Of G's plan: in the order of parts, then of ops.def. The caller frees *ROWS. */
+int census_collect(const struct plan *p, const struct graph *g, struct census_row **rows,
+		   size_t *n);
 
 /* --- eager PyTorch --- */
 

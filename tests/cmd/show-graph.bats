@@ -26,6 +26,15 @@ small='--example block -n 32 --width 64 --heads 2 --ffn 96'
 	[ "$(column 3 | grep -n matmul_acc | head -n1 | cut -d: -f1)" -lt "$(column 3 | grep -n unary_grad | tail -n1 | cut -d: -f1)" ]
 }
 
+@test 'chains of row-wise nodes, and without them' {
+	works show-graph --example block --train -n 4096
+	[ "$(column 10 | grep -c '^[0-9]')" -ge 2 ]
+	works show-graph --example block --train -n 4096 --json
+	has "$out" '"op":"square","scope":"loss"' '"chain":0,'
+	works show-graph --example block --train -n 4096 --without segments
+	[ "$(column 10 | sort -u)" = - ]
+}
+
 @test 'devices and levels' {
 	local level
 

@@ -228,7 +228,7 @@ static void test_census(void)
 	build(&m, &small_mlp, true);
 	tap_works(example_train(m.graph, &m.example, EXAMPLE_SGD), "gradients");
 	plan(&m);
-	tap_works(census_collect(m.plan, &rows, &n), "rows");
+	tap_works(census_collect(m.plan, m.graph, &rows, &n), "rows");
 	for (size_t i = 0; i < n; i++) {
 		nodes += rows[i].nodes;
 		if (rows[i].op == OP_MATMUL)
@@ -243,6 +243,43 @@ static void test_census(void)
 	tap_ok(n && rows[n - 1].part == CENSUS_UPDATE && rows[n - 1].nodes == 6, "updates");
 	free(rows);
 	end(&m);
+}
+
+/* exp, neg, square: alone each reads and writes; as a chain the first reads and the last writes. */
+static double bytes_of_three(const struct plan_options *o, bool also)
+{
+	struct graph *g;
+	struct plan *p;
+	struct tensor *x, *y;
+	struct census_row *rows;
+	double bytes = 0;
+	size_t n;
+
+	tap_works(graph_new(&g, NULL, NULL), "a graph");
+	x = graph_input(g, "x", DTYPE_F32, SHAPE(64, 8));
+	y = op_neg(g, op_exp(g, x));
+	graph_output(g, op_square(g, y), "z");
+	if (also)
+		graph_output(g, y, "y");
+	tap_works(plan_new(&p, g, o), "a plan");
+	tap_works(census_collect(p, g, &rows, &n), "rows");
+	for (size_t i = 0; i < n; i++)
+		bytes += rows[i].bytes;
+	free(rows);
+	plan_free(p);
+	graph_free(g);
+	return bytes;
+}
+
+static void test_census_of_chains(void)
+{
+	struct plan_options o = { .backend = backend_ref(), .without = PLAN_SEGMENTS };
+
+	tap_ok(bytes_of_three(&o, false) == 6 * 64 * 8 * 4, "each alone");
+	o.without = 0;
+	o.tile = 4;
+	tap_ok(bytes_of_three(&o, false) == 2 * 64 * 8 * 4, "as a chain");
+	tap_ok(bytes_of_three(&o, true) == 3 * 64 * 8 * 4, "with one between that is asked for");
 }
 
 static void test_eager_unknown(void)
@@ -312,6 +349,7 @@ int main(void)
 	tap_run(test_stats);
 	tap_run(test_stats_of_runs);
 	tap_run(test_census);
+	tap_run(test_census_of_chains);
 	tap_run(test_eager_unknown);
 	tap_run(test_recomputation_saves);
 	tap_run(test_dot);
