@@ -345,7 +345,8 @@ static void train(void)
 		.shrinking_factor = shrink,
 		.memory = memory - memory / 4,
 		.team = cmd_team(),
-		.progress = unigram ? NULL : cmd_progress("merge", "pieces", vocab_size),
+		.progress = unigram ? cmd_progress("estimate", "rounds", 0)
+				    : cmd_progress("merge", "pieces", vocab_size),
 	};
 
 	cmd_check(train_model(&trained, arena, counts, &o, &report));

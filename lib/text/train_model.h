@@ -22,9 +22,10 @@ struct train_model_options {
 	double character_coverage;
 	uint32_t seed_size, iterations; /* unigram; 0: the trainer's own */
 	double shrinking_factor;
-	uint64_t memory;	   /* for words and pairs; 0: no limit. More is ERR_LIMIT */
-	struct team *team;	   /* or NULL */
-	struct progress *progress; /* of bpe and its kin, one unit a merge; or NULL */
+	uint64_t memory;   /* for words and pairs; 0: no limit. More is ERR_LIMIT */
+	struct team *team; /* or NULL */
+	struct progress *
+		progress; /* one unit a merge, or a round of estimation and of pruning (unigram); or NULL */
 };
 
 struct train_model_report {

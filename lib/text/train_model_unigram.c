@@ -312,6 +312,7 @@ static int train(struct job *j, struct arena *arena)
 		.seed_size = o->seed_size,
 		.shrinking_factor = o->shrinking_factor,
 		.iterations = o->iterations,
+		.progress = j->options->progress,
 		.team = o->team,
 	};
 	struct piece_spec *pieces;

@@ -175,12 +175,14 @@ static int train(struct training *t)
 		for (uint32_t i = 0; i < t->options.iterations; i++) {
 			if (train_unigram_step(t) < 0)
 				return -1;
+			progress_add(t->options.progress, 1);
 		}
 		before = t->pieces.n;
 		if (before <= enough)
 			break;
 		if (train_unigram_prune(t, enough) < 0)
 			return -1;
+		progress_add(t->options.progress, 1);
 		if (t->pieces.n == before)
 			break;
 	}

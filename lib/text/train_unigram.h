@@ -12,6 +12,7 @@
 #ifndef LIB_TEXT_TRAIN_UNIGRAM_H
 #define LIB_TEXT_TRAIN_UNIGRAM_H
 
+#include "lib/base/progress.h"
 #include "lib/base/team.h"
 #include "lib/text/spec.h"
 #include "lib/text/train_word.h"
@@ -26,6 +27,7 @@ struct train_unigram_options {
 	double shrinking_factor; /* of the pieces, at each pruning: above 0 and below 1; 0: 0.75 */
 	uint32_t iterations;	 /* of EM between prunings; 0: 2 */
 	struct team *team;	 /* or NULL: the calling thread alone */
+	struct progress *progress; /* one unit a round of EM, and a pruning; or NULL */
 };
 
 /*

@@ -389,13 +389,15 @@ after_fault()
 	each_fault read EIO train-tokenizer -q -v 270 --raw -o t.json text
 }
 
+# A merge asks for memory as the one before it did: a few of them are as good as many.
 @test 'out of memory, anywhere' {
 	local kind
 
 	head -c 300 text >less
 	mv less text
-	for kind in bpe unigram; do
-		each_fault malloc ENOMEM train-tokenizer -q -j1 -m "$kind" -v 300 --allow-fewer --raw -o tok/ text
+	for kind in 'bpe -v 262' 'unigram -v 300'; do
+		# shellcheck disable=SC2086
+		each_fault malloc ENOMEM train-tokenizer -q -j1 -m $kind --allow-fewer --raw -o tok/ text
 		rm -rf tok
 	done
 }

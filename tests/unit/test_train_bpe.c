@@ -309,6 +309,29 @@ static void test_large_counts(void)
 	tap_fails(train(&lesson, NULL, FORWARDS, &m), ERR_LIMIT, "64 bits", "one word past them");
 }
 
+/*
+ * In `abcdef` the pair (cde, f) has a place that is gone once abcde is one symbol. It begins in the middle of that, away
+ * from both of its ends, and must not be taken for the pair when cde and f are merged for other words.
+ */
+static void test_place_inside(void)
+{
+	static const char *const want[] = { "c d",   "cd e",	"a b",	    "ab cde",
+					    "cde f", "abcde f", "abcdef g", "(none)" };
+	struct model_spec m = { 0 };
+
+	begin(15);
+	word("cd", 100);
+	word("cde", 3000);
+	word("ab", 1500);
+	word("abcde", 300);
+	word("cdef", 200);
+	word("abcdef", 100);
+	word("abcdefg", 50);
+	tap_works(train(&lesson, NULL, FORWARDS, &m), "places inside of symbols");
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++)
+		tap_is_text(merge_at(&m, i), want[i], "merge %zu", i);
+}
+
 static void test_smallest_size(void)
 {
 	struct model_spec m = { 0 };
@@ -557,6 +580,7 @@ int main(void)
 		tap_works(team_new(&teams[i], sizes[i]), "%d threads", sizes[i]);
 	tap_run(test_golden);
 	tap_run(test_large_counts);
+	tap_run(test_place_inside);
 	tap_run(test_smallest_size);
 	tap_run(test_nothing);
 	tap_run(test_bad_words);
