@@ -63,9 +63,10 @@ struct room {
 	float *words;  /* w, as the right operand */
 	float *z;      /* logits, then slopes */
 	float *bias;   /* of the words */
-	float *slopes; /* dz, as the left operand of the second product */
-	float *right;  /* w or x, as its right operand */
-	float *sums;   /* its result */
+	float *slopes; /* dz, or dz turned, as the left operand of the second products */
+	float *right;  /* x, as the right operand of dw */
+	float *across; /* w, as that of dx */
+	float *sums;   /* dw */
 	float *bias_sums;
 	struct head_row *states; /* of the group's rows; backward of all */
 	size_t size;		 /* floats */
@@ -89,7 +90,7 @@ static struct room room_at(const struct head *h, float *base)
 	size_t block = block_rows(h), group = group_rows(h);
 	struct room r = { 0 };
 
-	r.left = piece(&r, base, most_of(block, group) * h->width);
+	r.left = piece(&r, base, (h->lse ? block : most_of(block, group)) * h->width);
 	r.words = piece(&r, base, HEAD_WORDS * h->width);
 	r.z = piece(&r, base, block * HEAD_WORDS);
 	r.bias = piece(&r, base, HEAD_WORDS);
@@ -98,10 +99,32 @@ static struct room room_at(const struct head *h, float *base)
 	if (!h->lse)
 		return r;
 	r.slopes = piece(&r, base, block * HEAD_WORDS);
-	r.right = piece(&r, base, HEAD_WORDS * columns_of(h));
-	r.sums = piece(&r, base, most_of(group, HEAD_WORDS) * columns_of(h));
+	r.right = piece(&r, base, block * columns_of(h));
+	r.across = piece(&r, base, HEAD_WORDS * columns_of(h));
+	r.sums = piece(&r, base, HEAD_WORDS * columns_of(h));
 	r.bias_sums = piece(&r, base, HEAD_WORDS);
 	return r;
+}
+
+/*
+ * Ranges of words: each sums a dx of its own, so that parts need not wait for each other and the logits of a block are made once. By
+ * shape alone; memory grows with the rows.
+ */
+static size_t ranges_of(const struct head *h)
+{
+	size_t blocks = (h->vocab + HEAD_WORDS - 1) / HEAD_WORDS;
+
+	return least(h->rows * columns_of(h) <= (1 << 20) ? 16 : 8, most_of(blocks, 1));
+}
+
+static size_t dx_size(const struct head *h)
+{
+	return h->lse ? round_up(round_up(h->rows, GEMM_ROWS) * columns_of(h), 16) : 0;
+}
+
+static float *dx_at(const struct head *h, size_t range)
+{
+	return (float *)h->c->scratch + range * dx_size(h);
 }
 
 /* A step that is not shared has one part, which takes more rows at a time. */
@@ -112,7 +135,8 @@ size_t LEVEL_NAME(head_scratch)(const struct head *h)
 
 	alone.parts = 1;
 	one.c = &alone;
-	return most_of((size_t)h->c->parts * room_at(h, NULL).size, room_at(&one, NULL).size) *
+	return (ranges_of(h) * dx_size(h) +
+		most_of((size_t)h->c->parts * room_at(h, NULL).size, room_at(&one, NULL).size)) *
 	       sizeof(float);
 }
 
@@ -120,7 +144,7 @@ static struct room part_room(const struct head *h)
 {
 	size_t size = room_at(h, NULL).size;
 
-	return room_at(h, (float *)h->c->scratch + (size_t)h->c->part * size);
+	return room_at(h, dx_at(h, ranges_of(h)) + (size_t)h->c->part * size);
 }
 
 /* --- products --- */
@@ -353,36 +377,6 @@ static void store_row(const struct kernel_tensor *t, size_t row, const float *x)
 	operand_store(t->dtype, x, (uint8_t *)t->data + operand_bytes(t->dtype, at), t->shape[1]);
 }
 
-/* dx of rows FIRST to FIRST + N - 1; of those without a gradient it is 0. */
-static void backward_group(const struct head *h, size_t first, size_t n, struct room *r)
-{
-	size_t columns = columns_of(h);
-
-	memset(r->sums, 0, round_up(n, GEMM_ROWS) * columns * sizeof(float));
-	pack_rows(h->x, first, n, GEMM_ROWS, r->left);
-	for (size_t word = 0; word < h->vocab && any_live(h, first, n); word += HEAD_WORDS) {
-		size_t words = least(HEAD_WORDS, h->vocab - word);
-
-		pack_words(h, word, words, r);
-		pack_across(h->w, word, words, r->right);
-		for (size_t row = 0; row < n; row += HEAD_ROWS) {
-			size_t rows = least(HEAD_ROWS, n - row);
-			struct kernel_tensor dz = slopes_of(r, rows, words);
-
-			block_slopes(h, r->left + row * h->width, first + row, rows, word, words,
-				     r);
-			pack_rows(&dz, 0, rows, GEMM_ROWS, r->slopes);
-			multiply(r->slopes, rows, r->right, columns, words, r->sums + row * columns,
-				 columns);
-		}
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (!h->loss->live(h, first + i))
-			memset(r->sums + i * columns, 0, columns * sizeof(float));
-		store_row(&h->c->out[0], first + i, r->sums + i * columns);
-	}
-}
-
 static void add_biases(const struct room *r, size_t rows, size_t words)
 {
 	for (size_t i = 0; i < rows; i++)
@@ -391,28 +385,41 @@ static void add_biases(const struct room *r, size_t rows, size_t words)
 							     simd_load(r->z + i * HEAD_WORDS + j));
 }
 
-/* dw and dbias of words WORD to WORD + WORDS - 1. */
-static void backward_words(const struct head *h, size_t word, size_t words, struct room *r)
+/* Slopes of ROWS rows from ROW on and WORDS words: what they add to dw and to DX, whose rows are all rows. */
+static void add_products(const struct head *h, size_t row, size_t rows, size_t words,
+			 struct room *r, float *dx)
+{
+	size_t columns = columns_of(h);
+	struct kernel_tensor dz = slopes_of(r, rows, words);
+	struct gemm_source turned = { .t = &dz, .line = 1, .k = HEAD_WORDS };
+
+	LEVEL_NAME(gemm_pack)
+	(&turned, 0, words, 0, rows, GEMM_ROWS, GEMM_ROWS * rows, r->slopes);
+	pack_across(h->x, row, rows, r->right);
+	multiply(r->slopes, words, r->right, columns, rows, r->sums, columns);
+	pack_rows(&dz, 0, rows, GEMM_ROWS, r->slopes);
+	multiply(r->slopes, rows, r->across, columns, words, dx + row * columns, columns);
+}
+
+/* dw and dbias of words WORD to WORD + WORDS - 1, and what they add to DX. */
+static void backward_words(const struct head *h, size_t word, size_t words, struct room *r,
+			   float *dx)
 {
 	size_t columns = columns_of(h);
 
 	memset(r->sums, 0, HEAD_WORDS * columns * sizeof(float));
 	memset(r->bias_sums, 0, HEAD_WORDS * sizeof(float));
 	pack_words(h, word, words, r);
+	pack_across(h->w, word, words, r->across);
 	for (size_t row = 0; row < h->rows; row += HEAD_ROWS) {
 		size_t rows = least(HEAD_ROWS, h->rows - row);
-		struct kernel_tensor dz = slopes_of(r, rows, words);
-		struct gemm_source turned = { .t = &dz, .line = 1, .k = HEAD_WORDS };
 
 		if (!any_live(h, row, rows))
 			continue;
 		pack_rows(h->x, row, rows, GEMM_ROWS, r->left);
 		block_slopes(h, r->left, row, rows, word, words, r);
 		add_biases(r, rows, words);
-		LEVEL_NAME(gemm_pack)
-		(&turned, 0, words, 0, rows, GEMM_ROWS, GEMM_ROWS * rows, r->slopes);
-		pack_across(h->x, row, rows, r->right);
-		multiply(r->slopes, words, r->right, columns, rows, r->sums, columns);
+		add_products(h, row, rows, words, r, dx);
 	}
 	for (size_t i = 0; i < words; i++)
 		store_row(&h->c->out[1], word + i, r->sums + i * columns);
@@ -420,21 +427,52 @@ static void backward_words(const struct head *h, size_t word, size_t words, stru
 		head_put(&h->c->out[2], word + i, r->bias_sums[i]);
 }
 
+static void backward_range(const struct head *h, size_t range, struct room *r)
+{
+	size_t blocks = (h->vocab + HEAD_WORDS - 1) / HEAD_WORDS, from, to;
+
+	memset(dx_at(h, range), 0, dx_size(h) * sizeof(float));
+	for (size_t i = 0; i < h->rows; i++)
+		r->states[i].next = 0;
+	kernel_share(blocks, 1, (int)range, (int)ranges_of(h), &from, &to);
+	for (size_t i = from; i < to; i++)
+		backward_words(h, i * HEAD_WORDS, least(HEAD_WORDS, h->vocab - i * HEAD_WORDS), r,
+			       dx_at(h, range));
+}
+
+/* dx is the sum of the ranges in their order; of rows without a gradient it is 0. */
+static void finish_rows(const struct head *h)
+{
+	size_t columns = columns_of(h), from, to;
+
+	kernel_share(h->rows, 1, h->c->part, h->c->parts, &from, &to);
+	for (size_t i = from; i < to; i++) {
+		float *sum = dx_at(h, 0) + i * columns;
+
+		for (size_t range = 1; range < ranges_of(h); range++) {
+			const float *more = dx_at(h, range) + i * columns;
+
+			for (size_t j = 0; j < columns; j++)
+				sum[j] += more[j];
+		}
+		if (!h->loss->live(h, i))
+			memset(sum, 0, columns * sizeof(float));
+		store_row(&h->c->out[0], i, sum);
+	}
+}
+
 void LEVEL_NAME(head_backward)(const struct head *h)
 {
 	struct room r = part_room(h);
-	size_t group = group_rows(h), from, to;
 
+	if (h->c->phase == 1) {
+		finish_rows(h);
+		return;
+	}
 	for (size_t i = 0; i < h->rows; i++)
 		begin_row(h, i, &r.states[i]);
-	kernel_share(h->rows, group, h->c->part, h->c->parts, &from, &to);
-	for (size_t i = from; i < to; i += group)
-		backward_group(h, i, least(group, to - i), &r);
-	for (size_t i = 0; i < h->rows; i++)
-		r.states[i].next = 0;
-	kernel_share(h->vocab, HEAD_WORDS, h->c->part, h->c->parts, &from, &to);
-	for (size_t i = from; i < to; i += HEAD_WORDS)
-		backward_words(h, i, least(HEAD_WORDS, to - i), &r);
+	for (size_t i = (size_t)h->c->part; i < ranges_of(h); i += (size_t)h->c->parts)
+		backward_range(h, i, &r);
 }
 
 /* --- what is claimed --- */

@@ -3,8 +3,9 @@
  *
  * Logits z = cap(x wT + b) are made HEAD_ROWS rows by HEAD_WORDS words at a time in panels (gemm.h). Forward, a row keeps its
  * largest logit, the sum of exp and what the loss picks, word by word in their order. Backward makes the logits of a block
- * twice: once by rows for dx = dz w, once by words for dw = dzT x, so that each thread has results of its own. A row's and a
- * word's sums are chains in the order of words and rows, whatever the cut, so that the number of threads changes no bit.
+ * once more, and from them what it adds to dw = dzT x and to dx = dz w: four products in all. Work is a range of words, whose dw are its
+ * own and which sums a dx for itself; those are added in the order of the ranges. A row's and a word's sums are chains in the order of
+ * words and rows, whatever the parts, so that the number of threads changes no bit.
  */
 #ifndef KERNELS_CPU_HEAD_H
 #define KERNELS_CPU_HEAD_H
@@ -113,6 +114,7 @@ SIMD_INLINE bool head_vector_serves(const struct kernel_tensor *t)
 	 .variant = "chunks",                              \
 	 .claims = claims_##name,                          \
 	 .scratch = scratch_##name,                        \
+	 .phases = (gradient) ? 2 : 1,                     \
 	 .run = run_##name,                                \
  }
 
