@@ -91,15 +91,13 @@ static void put_json(void)
 
 	buffer_clear(&record);
 	buffer_put_u8(&record, '{');
-	if (valid) {
-		json_put_text_member(&record, "text", all);
-	} else {
-		json_put_key(&record, "text_base64");
-		buffer_put_u8(&record, '"');
+	json_put_key(&record, valid ? "text" : "text_base64");
+	buffer_put_u8(&record, '"');
+	if (valid)
+		json_put_escaped(&record, all);
+	else
 		base64_put(&record, all);
-		buffer_put_u8(&record, '"');
-	}
-	buffer_put_text(&record, "}\n");
+	buffer_put_text(&record, "\"}\n");
 	cmd_check(buffer_check(&record));
 	cmd_print_bytes(buffer_bytes(&record));
 }

@@ -76,11 +76,14 @@ static const struct cmd_spec spec = {
 	.max_operands = -1,
 };
 
+#define LINE_PART ((size_t)64 << 10)
+
 static struct tokenizer *tokenizer;
 static struct outfile *output;
 static bool to_stream;		    /* not --ids, nor --offsets */
 static struct token_writer *stream; /* from the first record on */
-static struct buffer line;
+static struct buffer
+	line; /* of text, of which LINE_PART bytes are handed on: a document's may be many times as long */
 static struct progress *progress;
 static struct record_field record_fields[64];
 static uint64_t n_documents, n_tokens, n_bytes, n_different;
@@ -252,25 +255,54 @@ static int write_stream(const struct encoded_record *r)
 	return token_writer_end_document(stream);
 }
 
-static void put_ids(const struct encoding *e, char between)
+/* What there is of the line so far, once it is LEAST bytes. */
+static int pass_on(size_t least)
+{
+	int got = 0;
+
+	if (line.size < least)
+		return 0;
+	got = buffer_check(&line) < 0 ? -1 : outfile_write(output, line.data, line.size);
+	buffer_clear(&line);
+	return got;
+}
+
+static int put_ids(const struct encoding *e, char between)
 {
 	for (size_t i = 0; i < e->n; i++) {
 		if (i)
 			buffer_put_u8(&line, (uint8_t)between);
-		buffer_format(&line, "%" PRIu32, e->ids[i]);
+		buffer_put_decimal(&line, e->ids[i]);
+		if (pass_on(LINE_PART) < 0)
+			return -1;
 	}
+	return 0;
 }
 
-static void put_offsets(const struct encoded_record *r)
+static int put_spans(const struct encoding *e)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		buffer_put_text(&line, i ? ",[" : "[");
+		buffer_put_decimal(&line, e->offsets[i].from);
+		buffer_put_u8(&line, ',');
+		buffer_put_decimal(&line, e->offsets[i].to);
+		buffer_put_u8(&line, ']');
+		if (pass_on(LINE_PART) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int put_offsets(const struct encoded_record *r)
 {
 	const struct encoding *e = &r->encoding;
 
 	buffer_put_text(&line, "{\"ids\":[");
-	put_ids(e, ',');
+	if (put_ids(e, ',') < 0)
+		return -1;
 	buffer_put_text(&line, "],\"offsets\":[");
-	for (size_t i = 0; i < e->n; i++)
-		buffer_format(&line, "%s[%" PRIu32 ",%" PRIu32 "]", i ? "," : "",
-			      e->offsets[i].from, e->offsets[i].to);
+	if (put_spans(e) < 0)
+		return -1;
 	buffer_put_u8(&line, ']');
 	if (messages || fields.n) {
 		buffer_put_text(&line, ",\"runs\":[");
@@ -281,6 +313,7 @@ static void put_offsets(const struct encoded_record *r)
 		buffer_put_u8(&line, ']');
 	}
 	buffer_put_u8(&line, '}');
+	return 0;
 }
 
 static void note_difference(const struct encoded_record *r, const struct record_place *place)
@@ -302,12 +335,10 @@ static int write_record(void *arg, const struct encoded_record *r, const struct 
 	if (stream)
 		return write_stream(r);
 	buffer_clear(&line);
-	if (offsets)
-		put_offsets(r);
-	else
-		put_ids(&r->encoding, ' ');
+	if ((offsets ? put_offsets(r) : put_ids(&r->encoding, ' ')) < 0)
+		return -1;
 	buffer_put_u8(&line, '\n');
-	return buffer_check(&line) < 0 ? -1 : outfile_write(output, line.data, line.size);
+	return pass_on(0);
 }
 
 /* A file does not appear then; a pipe's reader has what came before, and no end record. */

@@ -98,6 +98,18 @@ void buffer_put_f64(struct buffer *b, double v)
 	buffer_put_u64(b, bits);
 }
 
+void buffer_put_decimal(struct buffer *b, uint64_t v)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	buffer_put(b, digits + at, sizeof(digits) - at);
+}
+
 void buffer_format(struct buffer *b, const char *format, ...)
 {
 	va_list args;

@@ -39,18 +39,11 @@ void token_line_headings(struct buffer *b, const struct token_line_style *style)
 		      style->bytes ? "\tbytes" : "");
 }
 
-/* With a tab after it. Files are long, and printf is slow. */
+/* With a tab after it. */
 static void put_number(struct buffer *b, uint64_t n)
 {
-	char digits[24];
-	size_t at = sizeof(digits);
-
-	digits[--at] = '\t';
-	do {
-		digits[--at] = (char)('0' + n % 10);
-		n /= 10;
-	} while (n);
-	buffer_put(b, digits + at, sizeof(digits) - at);
+	buffer_put_decimal(b, n);
+	buffer_put_u8(b, '\t');
 }
 
 void token_line(struct buffer *b, const struct tokenizer *t, const struct token_document *d,

@@ -194,16 +194,6 @@ static int add_token(struct encoder *e, const struct added_spec *token, struct t
 	return encoding_add(e->out, token->id, e->options->offsets ? &span : NULL);
 }
 
-/* Bytes FROM to TO of the normalized text, as a text of its own. */
-static int cut_text(struct encoder *e, size_t from, size_t to)
-{
-	if (text_set(&e->part, e->text.data + from, to - from, 0, e->text.tracked) < 0)
-		return -1;
-	if (e->text.tracked)
-		memcpy(e->part.spans, e->text.spans + from, (to - from) * sizeof(struct text_span));
-	return 0;
-}
-
 /* Whether byte FROM of the normalized text is the document's first; AT is where the text began there. */
 static bool starts_document(const struct encoder *e, size_t at, size_t from)
 {
@@ -211,7 +201,8 @@ static bool starts_document(const struct encoder *e, size_t at, size_t from)
 
 	if (e->options->start != START_DOCUMENT)
 		return false;
-	return text->tracked && from < text->size ? text->spans[from].from == 0 : at + from == 0;
+	return text->tracked && from < text->size ? text_span_at(text, from).from == 0
+						  : at + from == 0;
 }
 
 /* e->text is normalized; AT is where it began in the document. */
@@ -228,7 +219,7 @@ static int encode_normalized(struct encoder *e, size_t at)
 		struct text_span span = { 0, 0 };
 
 		if (done < match.from &&
-		    (cut_text(e, done, match.from) < 0 ||
+		    (text_cut(&e->part, &e->text, done, match.from) < 0 ||
 		     encode_pieces(e, &e->part, starts_document(e, at, done)) < 0))
 			return -1;
 		if (e->text.tracked)
@@ -241,7 +232,7 @@ static int encode_normalized(struct encoder *e, size_t at)
 		return encode_pieces(e, &e->text, starts_document(e, at, 0));
 	if (done == e->text.size)
 		return 0;
-	if (cut_text(e, done, e->text.size) < 0)
+	if (text_cut(&e->part, &e->text, done, e->text.size) < 0)
 		return -1;
 	return encode_pieces(e, &e->part, false);
 }

@@ -22,7 +22,7 @@ static bool begins_document(const struct rewriting *r, struct piece p)
 		return r->first;
 	if (!r->first)
 		return false;
-	return r->w.in->tracked ? r->w.in->spans[p.from].from == 0 : p.from == 0;
+	return r->w.in->tracked ? text_span_at(r->w.in, p.from).from == 0 : p.from == 0;
 }
 
 static bool wants_mark(const struct rewriting *r, struct piece p)

@@ -4,6 +4,7 @@
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
 #include "lib/base/size.h"
+#include "lib/base/utf8.h"
 
 /* Room for N more bytes in T, spans too where it has them. */
 static int reserve(struct text *t, size_t n)
@@ -14,7 +15,7 @@ static int reserve(struct text *t, size_t n)
 		return err_memory(SIZE_MAX);
 	if (need > t->capacity && mem_grow(&t->data, &t->capacity, need, 1))
 		return -1;
-	if (t->tracked && need > t->spans_capacity &&
+	if (t->tracked && !t->plain && need > t->spans_capacity &&
 	    mem_grow(&t->spans, &t->spans_capacity, need, sizeof(*t->spans)))
 		return -1;
 	return 0;
@@ -41,14 +42,33 @@ int text_set(struct text *t, const char *data, size_t n, size_t at, bool tracked
 		return err_set(ERR_LIMIT, "a document with offsets must be below 4 GiB");
 	t->size = 0;
 	t->tracked = tracked;
+	t->plain = tracked && utf8_valid_prefix(data, n) == n;
 	t->at = tracked ? (uint32_t)at : 0;
 	if (reserve(t, n))
 		return -1;
 	if (n)
 		memcpy(t->data, data, n);
 	t->size = n;
-	if (tracked)
+	if (tracked && !t->plain)
 		set_spans(t, t->at);
+	return 0;
+}
+
+int text_cut(struct text *out, const struct text *in, size_t from, size_t to)
+{
+	if (in->plain)
+		return text_set(out, in->data + from, to - from, in->at + from, true);
+	out->size = 0;
+	out->tracked = in->tracked;
+	out->plain = false;
+	out->at = 0;
+	if (reserve(out, to - from))
+		return -1;
+	if (to > from)
+		memcpy(out->data, in->data + from, to - from);
+	if (to > from && in->tracked)
+		memcpy(out->spans, in->spans + from, (to - from) * sizeof(*out->spans));
+	out->size = to - from;
 	return 0;
 }
 
@@ -59,9 +79,27 @@ void text_free(struct text *t)
 	*t = (struct text){ 0 };
 }
 
+static bool is_inside(const struct text *t, size_t i)
+{
+	return (t->data[i] & 0xC0) == 0x80;
+}
+
+struct text_span text_span_at(const struct text *t, size_t i)
+{
+	size_t from = i, to = i + 1;
+
+	if (!t->plain)
+		return t->spans[i];
+	while (from > 0 && is_inside(t, from))
+		from--;
+	while (to < t->size && is_inside(t, to))
+		to++;
+	return (struct text_span){ t->at + (uint32_t)from, t->at + (uint32_t)to };
+}
+
 struct text_span text_original(const struct text *t, size_t from, size_t to)
 {
-	return (struct text_span){ t->spans[from].from, t->spans[to - 1].to };
+	return (struct text_span){ text_span_at(t, from).from, text_span_at(t, to - 1).to };
 }
 
 /* --- rewriting --- */
@@ -71,6 +109,7 @@ void text_rewrite_begin(struct text_rewrite *w, const struct text *in, struct te
 	*w = (struct text_rewrite){ .in = in, .out = out };
 	out->size = 0;
 	out->tracked = in->tracked;
+	out->plain = false;
 	out->at = in->at;
 	w->failed = reserve(out, in->size) != 0;
 }
@@ -121,8 +160,10 @@ void text_keep(struct text_rewrite *w, size_t n)
 		memcpy(out->data + out->size, in->data + w->at, 16);
 	else
 		memcpy(out->data + out->size, in->data + w->at, n);
-	if (out->tracked)
+	if (out->tracked && !in->plain)
 		memcpy(out->spans + out->size, in->spans + w->at, n * sizeof(*out->spans));
+	for (size_t i = 0; in->plain && i < n; i++)
+		out->spans[out->size + i] = text_span_at(in, w->at + i);
 	out->size += n;
 	w->at += n;
 }
@@ -135,9 +176,9 @@ static struct text_span span_before(const struct text_rewrite *w, bool next)
 	if (!in->tracked)
 		return (struct text_span){ 0 };
 	if (w->at)
-		return in->spans[w->at - 1];
+		return text_span_at(in, w->at - 1);
 	if (next && in->size)
-		return in->spans[0];
+		return text_span_at(in, 0);
 	return (struct text_span){ in->at, in->at };
 }
 
@@ -181,7 +222,7 @@ void text_change(struct text_rewrite *w, const char *data, size_t n, ptrdiff_t c
 		append(w, data, n, span_before(w, false));
 		return;
 	}
-	append(w, data, n, w->in->spans[w->at]);
+	append(w, data, n, text_span_at(w->in, w->at));
 	pass(w, 1 + (size_t)-change);
 }
 

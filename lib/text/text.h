@@ -23,14 +23,17 @@ struct text_span {
 struct text {
 	char *data; /* owned; well-formed UTF-8 unless the tokenizer is byte-level and keeps all bytes */
 	size_t size, capacity;
-	struct text_span *spans; /* one a byte; NULL when not tracked */
+	struct text_span *spans; /* one a byte, of a text that is tracked and not plain; owned */
 	size_t spans_capacity;
 	uint32_t at; /* where in the original the text began */
 	bool tracked;
+	bool plain; /* tracked, well-formed and as it stood there: the spans are its characters */
 };
 
 /* Makes TEXT the N bytes at DATA, which begin at byte AT of the original. 0, or -1 with the error set. */
 int text_set(struct text *t, const char *data, size_t n, size_t at, bool tracked);
+/* Makes OUT bytes FROM to TO of IN, where characters begin, with their spans. 0, or -1 with the error set. */
+int text_cut(struct text *out, const struct text *in, size_t from, size_t to);
 void text_free(struct text *t); /* what it holds; a zeroed struct is empty */
 
 /*
@@ -61,6 +64,9 @@ void text_drop(struct text_rewrite *w, size_t n);
 void text_change(struct text_rewrite *w, const char *data, size_t n, ptrdiff_t change);
 void text_skip(struct text_rewrite *w, size_t to);
 int text_rewrite_end(struct text_rewrite *w);
+
+/* The span of byte I of T, which is tracked. */
+struct text_span text_span_at(const struct text *t, size_t i);
 
 /* The original's bytes that bytes FROM to TO of T came from. TO > FROM, and spans are tracked. */
 struct text_span text_original(const struct text *t, size_t from, size_t to);

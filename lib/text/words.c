@@ -160,7 +160,7 @@ static int cut_valid(const struct words *w, struct words_scratch *s, struct byte
 		if (w->normalizer && normalizer_run(w->normalizer, &s->text, &s->other) < 0)
 			return -1;
 		if (s->text.tracked && s->text.size)
-			first = s->text.spans[0].from == 0;
+			first = text_span_at(&s->text, 0).from == 0;
 		if (w->pretokenizer && scanner == SCANNER_NONE)
 			return take_pieces(w, s, first, to);
 		text = (struct bytes){ s->text.data, s->text.size };

@@ -50,6 +50,12 @@ static void test_format(void)
 	/* Widths 0 and 1 both print one digit: 4 + 1 + sum of 1 to 199. */
 	tap_is_u64(b.size, 4 + 1 + 19900, "texts of every length");
 	tap_ok(b.data[b.size - 1] == '1' && b.data[b.size - 2] == ' ', "end as they should");
+	buffer_clear(&b);
+	buffer_put_decimal(&b, 0);
+	buffer_put_decimal(&b, 9);
+	buffer_put_decimal(&b, 10);
+	buffer_put_decimal(&b, UINT64_MAX);
+	tap_is_bytes(buffer_bytes(&b), BYTES("091018446744073709551615"), "digits");
 	buffer_free(&b);
 }
 

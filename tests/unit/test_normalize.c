@@ -237,8 +237,8 @@ static void format_spans(struct buffer *out)
 {
 	for (size_t i = 0; i < text.size; i++)
 		if ((text.data[i] & 0xC0) != 0x80)
-			buffer_format(out, "%s%u-%u", out->size ? " " : "", text.spans[i].from,
-				      text.spans[i].to);
+			buffer_format(out, "%s%u-%u", out->size ? " " : "",
+				      text_span_at(&text, i).from, text_span_at(&text, i).to);
 }
 
 static void check_string(const char *name, struct bytes given, struct bytes want, const char *spans)

@@ -149,6 +149,32 @@ static void test_grows(void)
 	tap_is_u64(sum, 1 + 27500 + 2, "every byte has a span");
 }
 
+/* A part of a text as it stood there, and of one that was changed or is not UTF-8. */
+static void test_cuts(void)
+{
+	struct text_rewrite w;
+	struct text part = { 0 };
+
+	tap_works(text_set(&in, "a\xc3\xa9z", 4, 10, true), "set");
+	tap_works(text_cut(&part, &in, 1, 4), "its end");
+	tap_is_bytes(((struct bytes){ part.data, part.size }), bytes_of("\xc3\xa9z"), "is cut");
+	is_span(&part, 0, 2, 11, 13, "a character of it");
+	is_span(&part, 1, 2, 11, 13, "half a character");
+	is_span(&part, 2, 3, 13, 14, "the last one");
+	text_rewrite_begin(&w, &in, &out);
+	text_drop(&w, 1);
+	text_put(&w, "long", 4, 2);
+	tap_works(text_rewrite_end(&w), "end");
+	tap_works(text_cut(&part, &out, 3, 5), "the end of what it became");
+	is_span(&part, 0, 1, 11, 13, "a new byte");
+	is_span(&part, 1, 2, 13, 14, "one that was kept");
+	tap_works(text_set(&in, "a\x80\x80\x80\x80z", 6, 0, true), "not UTF-8");
+	tap_works(text_cut(&part, &in, 3, 6), "its end");
+	is_span(&part, 0, 1, 0, 4, "bytes behind a character");
+	is_span(&part, 1, 2, 4, 5, "a byte by itself");
+	text_free(&part);
+}
+
 int main(void)
 {
 	tap_run(test_sets_spans_of_whole_characters);
@@ -160,6 +186,7 @@ int main(void)
 	tap_run(test_several_characters_give_the_last_ones_span);
 	tap_run(test_changes);
 	tap_run(test_grows);
+	tap_run(test_cuts);
 	text_free(&in);
 	text_free(&out);
 	return tap_done();
