@@ -16,8 +16,9 @@
 /* No more is read while so many bytes are held: then long records wait for each other, and memory goes by one of them. */
 #define HELD_MAX ((size_t)8 << 20)
 
-/* What one record may keep for the next one in its place. */
-#define KEEP_TOKENS ((size_t)1 << 16)
+/* A record with more tokens keeps them where they were made; memory of other kinds is kept up to so many bytes. */
+#define MANY_TOKENS ((size_t)1 << 19)
+#define KEEP_BYTES  ((size_t)4 << 20)
 
 /* An error of any thread, to be told later. */
 struct failure {
@@ -29,7 +30,10 @@ struct failure {
 struct slot {
 	size_t at, size; /* in the heap's bytes */
 	struct record_place place;
-	struct encoded_record result;
+	struct encoded_record
+		result; /* owned when `large`; else its arrays lie in the heap's buffers, and are set when it is written */
+	bool large;
+	size_t ids, offsets, runs; /* where they begin in those */
 	struct failure failure;
 };
 
@@ -38,6 +42,7 @@ struct heap {
 	struct buffer bytes;
 	struct slot *slots;
 	size_t n, capacity;
+	struct buffer ids, offsets, runs;
 	bool encoded;
 };
 
@@ -48,8 +53,10 @@ struct heap {
 struct batch {
 	struct team *team;
 	struct record_encoder **encoders; /* one a thread */
+	struct encoded_record *results;	  /* the same: what it encodes into */
 	int n_encoders;
 	size_t full; /* bytes of a heap */
+	bool offsets;
 	struct heap *heaps;
 	size_t n_heaps;
 	const struct batch_io *io;
@@ -69,7 +76,8 @@ static int make_heaps(struct batch *b)
 	b->n_heaps = HEAPS * (size_t)team_size(b->team);
 	b->heaps = mem_new(b->n_heaps, sizeof(*b->heaps));
 	b->encoders = mem_new((size_t)team_size(b->team), sizeof(struct record_encoder *));
-	return b->heaps && b->encoders ? 0 : -1;
+	b->results = mem_new((size_t)team_size(b->team), sizeof(*b->results));
+	return b->heaps && b->encoders && b->results ? 0 : -1;
 }
 
 int batch_new(struct batch **out, const struct tokenizer *t, struct team *team,
@@ -83,6 +91,7 @@ int batch_new(struct batch **out, const struct tokenizer *t, struct team *team,
 		return -1;
 	b->team = team;
 	b->full = bytes ? bytes : DEFAULT_BYTES;
+	b->offsets = o->encode.offsets;
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_cond_init(&b->changed, NULL);
 	got = make_heaps(b);
@@ -98,23 +107,43 @@ int batch_new(struct batch **out, const struct tokenizer *t, struct team *team,
 	return 0;
 }
 
+static void clear_failure(struct failure *f)
+{
+	free(f->text);
+	*f = (struct failure){ 0 };
+}
+
+static void clear_slot(struct slot *s)
+{
+	clear_failure(&s->failure);
+	if (s->large)
+		encoded_record_free(&s->result);
+	else
+		free(s->result.difference);
+	*s = (struct slot){ 0 };
+}
+
 static void free_heap(struct heap *h)
 {
-	for (size_t i = 0; i < h->capacity; i++) {
-		encoded_record_free(&h->slots[i].result);
-		free(h->slots[i].failure.text);
-	}
+	for (size_t i = 0; i < h->n; i++)
+		clear_slot(&h->slots[i]);
 	free(h->slots);
 	buffer_free(&h->bytes);
+	buffer_free(&h->ids);
+	buffer_free(&h->offsets);
+	buffer_free(&h->runs);
 }
 
 void batch_free(struct batch *b)
 {
 	if (!b)
 		return;
-	for (int i = 0; i < b->n_encoders; i++)
+	for (int i = 0; i < b->n_encoders; i++) {
 		record_encoder_free(b->encoders[i]);
+		encoded_record_free(&b->results[i]);
+	}
 	free(b->encoders);
+	free(b->results);
 	for (size_t i = 0; b->heaps && i < b->n_heaps; i++)
 		free_heap(&b->heaps[i]);
 	free(b->heaps);
@@ -124,12 +153,6 @@ void batch_free(struct batch *b)
 	free(b->reading.text);
 	free(b->writing.text);
 	free(b);
-}
-
-static void clear_failure(struct failure *f)
-{
-	free(f->text);
-	*f = (struct failure){ 0 };
 }
 
 /* The thread's present error. */
@@ -151,16 +174,12 @@ static int tell(const struct failure *f)
 static int add(struct batch *b, struct heap *h, struct bytes record,
 	       const struct record_place *place)
 {
-	size_t before = h->capacity;
 	struct slot *s;
 
 	if (mem_grow(&h->slots, &h->capacity, h->n + 1, sizeof(*h->slots)) < 0)
 		return -1;
-	memset(h->slots + before, 0, (h->capacity - before) * sizeof(*h->slots));
 	s = &h->slots[h->n];
-	s->at = h->bytes.size;
-	s->size = record.size;
-	s->place = *place;
+	*s = (struct slot){ .at = h->bytes.size, .size = record.size, .place = *place };
 	s->place.document = b->n_documents;
 	buffer_put(&h->bytes, record.data, record.size);
 	if (buffer_check(&h->bytes) < 0)
@@ -188,6 +207,21 @@ static bool fill(struct batch *b, struct heap *h)
 	return got <= 0;
 }
 
+static void *place_in(const struct buffer *b, size_t at)
+{
+	return b->data ? b->data + at : NULL;
+}
+
+/* The result's arrays, which lie still only once all of the heap was encoded. */
+static void find_result(const struct heap *h, struct slot *s)
+{
+	if (s->large)
+		return;
+	s->result.encoding.ids = place_in(&h->ids, s->ids);
+	s->result.encoding.offsets = place_in(&h->offsets, s->offsets);
+	s->result.runs = place_in(&h->runs, s->runs);
+}
+
 /* Up to the first record that failed; false when there is one, or writing fails. */
 static bool write_out(struct batch *b, struct heap *h)
 {
@@ -199,6 +233,7 @@ static bool write_out(struct batch *b, struct heap *h)
 			s->failure = (struct failure){ 0 };
 			return false;
 		}
+		find_result(h, s);
 		if (b->io->write(b->io->arg, &s->result, &s->place) < 0) {
 			keep_failure(&b->writing);
 			return false;
@@ -207,21 +242,24 @@ static bool write_out(struct batch *b, struct heap *h)
 	return true;
 }
 
-/* For other records. Memory is kept, but not what one huge record needed. */
-static void clear(const struct batch *b, struct heap *h)
+static void clear_buffer(struct buffer *b)
 {
-	for (size_t i = 0; i < h->n; i++) {
-		struct slot *s = &h->slots[i];
+	buffer_clear(b);
+	if (b->capacity > KEEP_BYTES)
+		buffer_free(b);
+}
 
-		clear_failure(&s->failure);
-		if (s->result.encoding.capacity > KEEP_TOKENS)
-			encoded_record_free(&s->result);
-	}
+/* For other records. Memory is kept, but not what huge ones needed. */
+static void clear(struct heap *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		clear_slot(&h->slots[i]);
 	h->n = 0;
 	h->encoded = false;
-	buffer_clear(&h->bytes);
-	if (h->bytes.capacity > 4 * b->full)
-		buffer_free(&h->bytes);
+	clear_buffer(&h->bytes);
+	clear_buffer(&h->ids);
+	clear_buffer(&h->offsets);
+	clear_buffer(&h->runs);
 }
 
 /* --- what a thread may do: each is called with the lock held, and lets it go meanwhile ------------- */
@@ -256,7 +294,7 @@ static void write_one(struct batch *b)
 	b->is_writing = true;
 	release(b);
 	went_well = write_out(b, h);
-	clear(b, h);
+	clear(h);
 	regain(b);
 	b->is_writing = false;
 	b->written++;
@@ -285,16 +323,42 @@ static void read_one(struct batch *b)
 	b->held += h->bytes.size;
 }
 
+/* R, which is a thread's, to S: what is large with its memory, of anything else a copy. */
+static int keep_result(struct heap *h, struct slot *s, struct encoded_record *r, bool offsets)
+{
+	const struct encoding *e = &r->encoding;
+	size_t n_offsets = e->n < e->offsets_capacity ? e->n : e->offsets_capacity;
+
+	s->result = *r;
+	r->difference = NULL;
+	s->large = e->n > MANY_TOKENS;
+	if (s->large) {
+		*r = (struct encoded_record){ 0 };
+		return 0;
+	}
+	s->ids = h->ids.size;
+	s->offsets = h->offsets.size;
+	s->runs = h->runs.size;
+	buffer_put(&h->ids, e->ids, e->n * sizeof(*e->ids));
+	if (offsets)
+		buffer_put(&h->offsets, e->offsets, n_offsets * sizeof(*e->offsets));
+	buffer_put(&h->runs, r->runs, r->n_runs * sizeof(*r->runs));
+	return buffer_check(&h->ids) < 0 || buffer_check(&h->offsets) < 0 ? -1
+									  : buffer_check(&h->runs);
+}
+
 static void encode_one(struct batch *b, int part)
 {
 	struct heap *h = heap_at(b, b->taken++);
+	struct encoded_record *r = &b->results[part];
 
 	release(b);
 	for (size_t i = 0; i < h->n; i++) {
 		struct slot *s = &h->slots[i];
 		struct bytes record = { h->bytes.data + s->at, s->size };
 
-		if (record_encode(b->encoders[part], record, &s->place, &s->result) == 0)
+		if (record_encode(b->encoders[part], record, &s->place, r) == 0 &&
+		    keep_result(h, s, r, b->offsets) == 0)
 			continue;
 		/* What comes behind it is not asked for. */
 		keep_failure(&s->failure);
