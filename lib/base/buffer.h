@@ -52,8 +52,8 @@ void buffer_put_u32(struct buffer *b, uint32_t v);
 void buffer_put_u64(struct buffer *b, uint64_t v);
 void buffer_put_f32(struct buffer *b, float v);
 void buffer_put_f64(struct buffer *b, double v);
-void buffer_put_decimal(struct buffer *b,
-			uint64_t v); /* digits; where there are millions, printf is slow */
+/* Digits, as %llu, which is slow where there are millions. */
+void buffer_put_decimal(struct buffer *b, uint64_t v);
 void buffer_format(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif
