@@ -161,6 +161,5 @@ int input_ahead(struct input **in)
 	if (input_new(in, from->name, read_ahead, close_ahead, a))
 		return -1;
 	(*in)->unpacked = from->unpacked;
-	(*in)->size_hint = from->size_hint;
 	return 0;
 }

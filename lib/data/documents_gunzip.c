@@ -119,6 +119,5 @@ int input_gunzip(struct input **out, struct input *from)
 	if (input_new(out, from->name, read_gunzip, close_gunzip, g))
 		return -1;
 	(*out)->unpacked = true;
-	(*out)->size_hint = from->size_hint * UNPACKED_TIMES;
 	return 0;
 }

@@ -30,7 +30,7 @@ struct input {
 	enum err_code failed; /* met while looking: told when HEAD has been read */
 	char *error;	      /* owned */
 	bool regular;	      /* a file: reading never waits for somebody */
-	uint64_t size_hint;   /* bytes that it probably has, 0 when nothing is known */
+	uint64_t size_hint;   /* bytes of a file, as it was opened; else 0 */
 	bool unpacked;	      /* its name is that of the compressed input */
 	int fd;		      /* that can seek, or -1 */
 };
@@ -80,9 +80,6 @@ int blocks_read(struct blocks *b, struct archive *a, void *data, size_t n, size_
 const char *blocks_error(struct archive *a);
 
 /* --- documents_gunzip.c: through zlib; documents_unpack.c, documents_members.c: through libarchive --- */
-
-/* Text becomes about a fourth of its size. */
-#define UNPACKED_TIMES 4
 
 /* What FROM unpacks to, under its name; FROM is owned from now on, also when this fails. */
 int input_gunzip(struct input **out, struct input *from);

@@ -71,7 +71,7 @@ static int make_room(struct text_reader *r)
 
 /*
  * Room for a large file at once, while nothing is held: growing step by step takes longer than reading.
- * Where there is not so much, it grows all the same: the size may be a guess.
+ * Where there is not so much, it grows all the same.
  */
 static void make_room_for_file(struct text_reader *r)
 {

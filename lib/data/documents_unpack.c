@@ -126,6 +126,5 @@ int input_unpack(struct input **out, struct input *from)
 	if (input_new(out, from->name, read_unpacked, close_unpacker, u))
 		return -1;
 	(*out)->unpacked = true;
-	(*out)->size_hint = from->size_hint * UNPACKED_TIMES;
 	return 0;
 }
