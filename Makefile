@@ -84,16 +84,39 @@ BIN        := $(TOOLS:%=$(BUILD)/bin/%)
 UNIT       := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c tests/kernel/*.c))
 FUZZERS    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-# Kernels are compiled once per instruction set of this architecture (kernels/cpu/level.h).
+# Kernels are compiled once per base level of this architecture; those of kernels/cpu/UNIT once, for that unit
+# (kernels/cpu/level.h).
 ARCH       := $(shell $(CC) -dumpmachine | cut -d- -f1)
 LEVELS_x86_64  = generic avx2 avx512
-LEVELS_aarch64 = generic
+LEVELS_aarch64 = generic neon
 LEVELS     := $(or $(LEVELS_$(ARCH)),generic)
+UNITS_x86_64  = avx_vnni avx512_vnni avx512_bf16 amx
+UNITS_aarch64 = neon_dotprod neon_bf16
+UNITS      := $(UNITS_$(ARCH))
 FLAGS_avx2   = -mavx2 -mfma -mf16c -mbmi2
 FLAGS_avx512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mbmi2 -mprefer-vector-width=512
-KERNEL_SRC := $(wildcard kernels/cpu/*.c)
-LEVELLED   := $(filter-out kernels/cpu/level.c,$(KERNEL_SRC))
-CORE_OBJ   += $(BUILD)/kernels/cpu/level.o $(foreach l,$(LEVELS),$(LEVELLED:%.c=$(BUILD)/%.$(l).o))
+FLAGS_avx_vnni     = $(FLAGS_avx2) -mavxvnni
+FLAGS_avx512_vnni  = $(FLAGS_avx512) -mavx512vnni
+FLAGS_avx512_bf16  = $(FLAGS_avx512) -mavx512bf16
+FLAGS_amx          = $(FLAGS_avx512_bf16) -mamx-tile -mamx-int8 -mamx-bf16
+FLAGS_neon         = -DSIMD_NEON
+FLAGS_neon_dotprod = $(FLAGS_neon) -march=armv8.2-a+dotprod
+FLAGS_neon_bf16    = $(FLAGS_neon) -march=armv8.2-a+bf16
+KERNEL_SRC := $(filter-out kernels/cpu/level.c kernels/cpu/choice.c,$(wildcard kernels/cpu/*.c))
+unit_objects  = $(patsubst %.c,$(BUILD)/%.$(1)$(2).o,$(wildcard kernels/cpu/$(1)/*.c))
+level_objects = $(KERNEL_SRC:%.c=$(BUILD)/%.$(1)$(2).o)
+CORE_OBJ   += $(BUILD)/kernels/cpu/level.o $(BUILD)/kernels/cpu/choice.o \
+              $(foreach l,$(LEVELS),$(call level_objects,$(l))) $(foreach u,$(UNITS),$(call unit_objects,$(u)))
+
+# The levels above AVX2 computed on it, for tests (kernels/cpu/intrinsics.h): libcore-emulated.a.
+ifeq ($(ARCH),x86_64)
+EMULATED       = avx512 avx_vnni avx512_vnni avx512_bf16 amx
+FLAGS_emulated = $(FLAGS_avx2) -DSIMD_EMULATED -Wno-psabi
+REAL_OBJ      := $(BUILD)/kernels/cpu/level.o $(foreach l,$(EMULATED),$(call level_objects,$(l)) $(call unit_objects,$(l)))
+EMULATED_OBJ  := $(filter-out $(REAL_OBJ),$(CORE_OBJ)) $(BUILD)/kernels/cpu/level.emulated.o \
+                 $(call level_objects,avx512,.emulated) $(foreach l,$(EMULATED),$(call unit_objects,$(l),.emulated))
+EMULATED_TEST := $(addprefix $(BUILD)/tests/emulated/kernel/,test_level test_op_levels)
+endif
 
 .PHONY: all check check-slow demo install uninstall lint format clean help fuzz tests
 all: $(BIN)
@@ -112,7 +135,7 @@ help:
 
 # --- building --------------------------------------------------------------------------------
 # Objects are rebuilt when the flags change; the stamp holds the flags of the last build.
-FLAGS_NOW := $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(LEVELS)
+FLAGS_NOW := $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(LEVELS) $(UNITS)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D); echo '$(FLAGS_NOW)' | cmp -s - $@ || echo '$(FLAGS_NOW)' > $@
 .PHONY: FORCE
@@ -123,13 +146,19 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# level_rule LEVEL SUFFIX FLAGS
 define level_rule
-$(BUILD)/%.$(1).o: %.c $(BUILD)/flags
+$(BUILD)/%.$(1)$(2).o: %.c $(BUILD)/flags
 	@mkdir -p $$(@D)
-	$$(call say,CC,$$< \($(1)\))
-	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(FLAGS_$(1)) -DLEVEL=$(1) -MMD -MP -c -o $$@ $$<
+	$$(call say,CC,'$$< ($(1)$(2))')
+	$$(Q)$$(CC) $$(ALL_CFLAGS) $(3) -DLEVEL=$(1) -MMD -MP -c -o $$@ $$<
 endef
-$(foreach l,$(LEVELS),$(eval $(call level_rule,$(l))))
+$(foreach l,$(LEVELS) $(UNITS),$(eval $(call level_rule,$(l),,$(FLAGS_$(l)))))
+$(foreach l,$(EMULATED),$(eval $(call level_rule,$(l),.emulated,$(FLAGS_emulated))))
+$(BUILD)/%.emulated.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,'$< (emulated)')
+	$(Q)$(CC) $(ALL_CFLAGS) -DLEVEL_EMULATED -MMD -MP -c -o $@ $<
 
 # The commit goes into one small object, made again only when it changes.
 COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$(shell git diff --quiet HEAD 2>/dev/null || echo +)
@@ -139,6 +168,10 @@ $(BUILD)/cmd/cmd_version.o: $(BUILD)/commit
 $(BUILD)/cmd/cmd_version.o: ALL_CFLAGS += -DNNUTILS_VERSION='"$(VERSION)"' -DNNUTILS_COMMIT='"$(COMMIT)"'
 
 $(BUILD)/libcore.a: $(CORE_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+$(BUILD)/libcore-emulated.a: $(EMULATED_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
@@ -167,6 +200,10 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_OBJ) $(BUILD)/libcmd.a $(B
 $(BUILD)/tests/kernel/%: $(BUILD)/tests/kernel/%.o $(TEST_OBJ) $(BUILD)/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(TEAM) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+$(BUILD)/tests/emulated/%: $(BUILD)/tests/%.o $(TEST_OBJ) $(BUILD)/libcore-emulated.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(TEAM) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/tests/peer/%: $(BUILD)/tests/peer/%.o $(TEST_OBJ) $(BUILD)/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(TEAM) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
@@ -175,7 +212,7 @@ $(SHIM): tests/shim/faults.c
 	$(call say,LD,$@)
 	$(Q)$(CC) $(STD) $(WARN) -D_GNU_SOURCE -fPIC -shared -O1 -o $@ $< -ldl
 
-tests: all $(UNIT) $(PEER) $(SHIM)
+tests: all $(UNIT) $(EMULATED_TEST) $(PEER) $(SHIM)
 
 check: tests
 	@scripts/run-tests fast $(BUILD)

@@ -2,12 +2,6 @@
 
 #include "kernels/peak.h"
 
-/* A level of units is a base with more; what is here belongs to bases. */
-#ifndef LEVEL_BASES
-# define LEVEL_BASES(X)	   LEVEL_LIST(X)
-# define level_base(level) (level)
-#endif
-
 #define DECLARE(name)                                                     \
  double peak_operations_##name(enum peak_unit unit);                      \
  void peak_multiply_##name(enum peak_unit unit, size_t rounds, float *x); \

@@ -4,7 +4,7 @@
 #include "kernels/tensor_lanes.h"
 
 static compare_piece *const pieces[LEVEL_COUNT] = {
-#define PIECE(name) [LEVEL_##name] = tensor_compare_piece_##name,
+#define PIECE(name, base) [LEVEL_##name] = tensor_compare_piece_##base,
 	LEVEL_LIST(PIECE)
 #undef PIECE
 };

@@ -42,7 +42,7 @@ compare_piece tensor_compare_piece_ref;
 #define LANES_PIECES(name)              \
  stats_piece tensor_stats_piece_##name; \
  compare_piece tensor_compare_piece_##name;
-LEVEL_LIST(LANES_PIECES)
+LEVEL_BASES(LANES_PIECES)
 #undef LANES_PIECES
 
 /* A chunk by a piece function. */

@@ -217,19 +217,6 @@ SIMD_INLINE vf32 relu(vf32 x)
 	return simd_select(x < zero(), x, zero());
 }
 
-SIMD_INLINE vf32 squares_root(vf32 x)
-{
-#if SIMD_WIDTH == 16
-	return (vf32)_mm512_sqrt_ps((__m512)x);
-#elif SIMD_WIDTH == 8
-	return (vf32)_mm256_sqrt_ps((__m256)x);
-#else
-	for (int i = 0; i < SIMD_WIDTH; i++)
-		x[i] = sqrtf(x[i]);
-	return x;
-#endif
-}
-
 BINARY(add, a + b);
 BINARY(sub, a - b);
 BINARY(mul, a *b);
@@ -238,8 +225,8 @@ BINARY(min, with_nan(a, b, simd_min(a, b)));
 BINARY(max, with_nan(a, b, simd_max(a, b)));
 UNARY(neg, (vf32)((vi32)x ^ (vi32)simd_f32(-0.0f)));
 UNARY(exp, simd_exp(x));
-UNARY(sqrt, squares_root(x));
-UNARY(rsqrt, one() / squares_root(x));
+UNARY(sqrt, simd_sqrt(x));
+UNARY(rsqrt, one() / simd_sqrt(x));
 UNARY(square, x *x);
 UNARY(abs, simd_abs(x));
 UNARY(sigmoid, simd_sigmoid(x));

@@ -35,48 +35,13 @@ SIMD_INLINE void operand_load(enum dtype t, const uint8_t *p, float *out, size_t
 		memcpy(out, p, n * sizeof(*out));
 		return;
 	}
-#if SIMD_WIDTH == 16
-	for (; i + 16 <= n; i += 16)
-		simd_to_f32(t, p + 2 * i, (uint8_t *)(out + i));
-#elif SIMD_WIDTH == 8
-	for (; i + 8 <= n; i += 8) {
-		__m128i half = _mm_loadu_si128((const __m128i *)(p + 2 * i));
-
-		simd_store(out + i, t == DTYPE_BF16 ? (vf32)_mm256_slli_epi32(
-							      _mm256_cvtepu16_epi32(half), 16)
-						    : (vf32)_mm256_cvtph_ps(half));
-	}
-#endif
+	for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH)
+		simd_store(out + i,
+			   t == DTYPE_BF16 ? simd_load_bf16(p + 2 * i) : simd_load_f16(p + 2 * i));
 	for (; i < n; i++)
 		out[i] = t == DTYPE_BF16 ? brain_to_f32(load_u16(p + 2 * i))
 					 : half_to_f32(load_u16(p + 2 * i));
 }
-
-#if SIMD_WIDTH >= 8
-/* A vector of f32 to SIMD_WIDTH elements of bf16 or f16 (T, a constant) at P, any address, rounded to nearest even. */
-SIMD_INLINE void operand_narrow(enum dtype t, vf32 x, uint8_t *p)
-{
-	vu32 bits = (vu32)x, nan = (vu32)(x != x);
-	vu32 rounded = bits + 0x7fff + (bits >> 16 & 1);
-	vu32 upper = ((nan & (bits | 0x400000)) | (~nan & rounded)) >> 16;
-# if SIMD_WIDTH == 16
-	__m256i half =
-		t == DTYPE_BF16
-			? _mm512_cvtepi32_epi16((__m512i)upper)
-			: _mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-
-	_mm256_storeu_si256((__m256i *)p, half);
-# else
-	__m128i half =
-		t == DTYPE_BF16
-			? _mm_packus_epi32(_mm256_castsi256_si128((__m256i)upper),
-					   _mm256_extracti128_si256((__m256i)upper, 1))
-			: _mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-
-	_mm_storeu_si128((__m128i *)p, half);
-# endif
-}
-#endif
 
 /* And back, rounded to nearest even. */
 SIMD_INLINE void operand_store(enum dtype t, const float *x, uint8_t *p, size_t n)
@@ -87,12 +52,11 @@ SIMD_INLINE void operand_store(enum dtype t, const float *x, uint8_t *p, size_t 
 		memcpy(p, x, n * sizeof(*x));
 		return;
 	}
-#if SIMD_WIDTH >= 8
-	for (; t == DTYPE_BF16 && i + SIMD_WIDTH <= n; i += SIMD_WIDTH)
-		operand_narrow(DTYPE_BF16, simd_load(x + i), p + 2 * i);
-	for (; t == DTYPE_F16 && i + SIMD_WIDTH <= n; i += SIMD_WIDTH)
-		operand_narrow(DTYPE_F16, simd_load(x + i), p + 2 * i);
-#endif
+	for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH)
+		if (t == DTYPE_BF16)
+			simd_store_bf16(p + 2 * i, simd_load(x + i));
+		else
+			simd_store_f16(p + 2 * i, simd_load(x + i));
 	for (; i < n; i++) {
 		uint16_t h = t == DTYPE_BF16 ? brain_from_f32(x[i]) : half_from_f32(x[i]);
 
@@ -103,13 +67,22 @@ SIMD_INLINE void operand_store(enum dtype t, const float *x, uint8_t *p, size_t 
 /* X as it is after a trip through T. */
 SIMD_INLINE void operand_round(enum dtype t, float *x, size_t n)
 {
-	uint8_t room[2 * 64];
+	size_t i = 0;
 
-	for (size_t i = 0; t != DTYPE_F32 && i < n; i += 64) {
-		size_t many = n - i < 64 ? n - i : 64;
+	if (t == DTYPE_BF16) {
+		for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH)
+			simd_store(x + i, (vf32)(simd_round_bf16(simd_load(x + i)) & 0xffff0000));
+		for (; i < n; i++)
+			x[i] = brain_to_f32(brain_from_f32(x[i]));
+	} else if (t == DTYPE_F16) {
+		uint8_t room[2 * SIMD_WIDTH];
 
-		operand_store(t, x + i, room, many);
-		operand_load(t, room, x + i, many);
+		for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH) {
+			simd_store_f16(room, simd_load(x + i));
+			simd_store(x + i, simd_load_f16(room));
+		}
+		for (; i < n; i++)
+			x[i] = half_to_f32(half_from_f32(x[i]));
 	}
 }
 

@@ -45,19 +45,6 @@ static float scalar(const struct kernel_call *c, int i, size_t at)
 	return ((const float *)c->in[i].data)[(ptrdiff_t)at * c->in[i].stride[0]];
 }
 
-static vf32 root(vf32 x)
-{
-#if SIMD_WIDTH == 16
-	return (vf32)_mm512_sqrt_ps((__m512)x);
-#elif SIMD_WIDTH == 8
-	return (vf32)_mm256_sqrt_ps((__m256)x);
-#else
-	for (int i = 0; i < SIMD_WIDTH; i++)
-		x[i] = sqrtf(x[i]);
-	return x;
-#endif
-}
-
 /* --- rounding of a parameter --- */
 
 /* The upper 16 bits of the words that RUN elements from AT, a multiple of RUN, on draw: blocks are lanes. */
@@ -222,7 +209,7 @@ static void adamw(const struct kernel_call *c, const struct run *r)
 		vf32 g = LOAD(3) * a.scale, m = simd_fma(a.beta1, LOAD(1), a.rest1 * g);
 		vf32 v = simd_fma(a.beta2, LOAD(2), a.rest2 * g * g);
 
-		STORE(0, adam_step(&a, LOAD(0), m, root(v)));
+		STORE(0, adam_step(&a, LOAD(0), m, simd_sqrt(v)));
 		STORE(1, m);
 		STORE(2, v);
 	}
@@ -343,7 +330,7 @@ static void adam_block(const struct kernel_call *c, const struct adam *a, size_t
 	for (size_t j = 0; j < n; j += SIMD_WIDTH) {
 		vf32 d = simd_load(g + j) * a->scale, old = simd_load(r + j);
 		vf32 first = simd_fma(a->beta1, simd_load(m + j), a->rest1 * d);
-		vf32 second = root(simd_fma(a->beta2 * old, old, a->rest2 * d * d));
+		vf32 second = simd_sqrt(simd_fma(a->beta2 * old, old, a->rest2 * d * d));
 
 		simd_store(m + j, first);
 		simd_store(r + j, second);

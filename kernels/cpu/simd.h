@@ -2,7 +2,7 @@
  * kernels/cpu/simd.h - vectors of the width of the level that is being compiled
  *
  * A thin layer over the vector extensions that gcc and clang share: 4 floats on the generic
- * level (SSE2, NEON), 8 on AVX2, 16 on AVX-512. Arithmetic is written with the operators of C. Here
+ * level (SSE2 on x86-64, else portable C) and NEON, 8 on AVX2, 16 on AVX-512. Arithmetic is written with the operators of C. Here
  * is what they lack, and only what is used. Vectors live in registers and locals, never in structs
  * that cross files.
  */
@@ -13,16 +13,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/cpu/intrinsics.h"
 #include "kernels/dtype.h"
 #include "kernels/half.h"
 
-#if defined(__x86_64__)
-# include <immintrin.h>
-#elif defined(__ARM_NEON)
-# include <arm_neon.h>
-#endif
-
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(SIMD_EMULATED)
 # define SIMD_WIDTH 16
 #elif defined(__AVX2__)
 # define SIMD_WIDTH 8
@@ -120,6 +115,9 @@ SIMD_INLINE vf32 simd_min(vf32 x, vf32 y)
 	return (vf32)_mm256_min_ps((__m256)x, (__m256)y);
 #elif defined(__SSE2__)
 	return (vf32)_mm_min_ps((__m128)x, (__m128)y);
+#elif defined(SIMD_NEON)
+	return (vf32)vbslq_f32(vcltq_f32((float32x4_t)x, (float32x4_t)y), (float32x4_t)x,
+			       (float32x4_t)y);
 #else
 	vi32 less = x < y;
 
@@ -136,6 +134,9 @@ SIMD_INLINE vf32 simd_max(vf32 x, vf32 y)
 	return (vf32)_mm256_max_ps((__m256)x, (__m256)y);
 #elif defined(__SSE2__)
 	return (vf32)_mm_max_ps((__m128)x, (__m128)y);
+#elif defined(SIMD_NEON)
+	return (vf32)vbslq_f32(vcgtq_f32((float32x4_t)x, (float32x4_t)y), (float32x4_t)x,
+			       (float32x4_t)y);
 #else
 	vi32 more = x > y;
 
@@ -145,29 +146,35 @@ SIMD_INLINE vf32 simd_max(vf32 x, vf32 y)
 
 /* 16-bit integers, the lesser or the greater of each pair. */
 #if SIMD_WIDTH == 16
-# define SIMD_PICK(name, wide, narrow, type, compare) \
-  SIMD_INLINE type name(type x, type y)               \
-  {                                                   \
-   return (type)wide((__m512i)x, (__m512i)y);         \
+# define SIMD_PICK(name, wide, narrow, neon, type, compare) \
+  SIMD_INLINE type name(type x, type y)                     \
+  {                                                         \
+   return (type)wide((__m512i)x, (__m512i)y);               \
   }
 #elif SIMD_WIDTH == 8
-# define SIMD_PICK(name, wide, narrow, type, compare) \
-  SIMD_INLINE type name(type x, type y)               \
-  {                                                   \
-   return (type)narrow((__m256i)x, (__m256i)y);       \
+# define SIMD_PICK(name, wide, narrow, neon, type, compare) \
+  SIMD_INLINE type name(type x, type y)                     \
+  {                                                         \
+   return (type)narrow((__m256i)x, (__m256i)y);             \
+  }
+#elif defined(SIMD_NEON)
+# define SIMD_PICK(name, wide, narrow, neon, type, compare) \
+  SIMD_INLINE type name(type x, type y)                     \
+  {                                                         \
+   return (type)neon(x, y);                                 \
   }
 #else
-# define SIMD_PICK(name, wide, narrow, type, compare) \
-  SIMD_INLINE type name(type x, type y)               \
-  {                                                   \
-   type pick = (type)(x compare y);                   \
-   return (pick & x) | (~pick & y);                   \
+# define SIMD_PICK(name, wide, narrow, neon, type, compare) \
+  SIMD_INLINE type name(type x, type y)                     \
+  {                                                         \
+   type pick = (type)(x compare y);                         \
+   return (pick & x) | (~pick & y);                         \
   }
 #endif
-SIMD_PICK(simd_min_i16, _mm512_min_epi16, _mm256_min_epi16, vi16, <)
-SIMD_PICK(simd_max_i16, _mm512_max_epi16, _mm256_max_epi16, vi16, >)
-SIMD_PICK(simd_min_u16, _mm512_min_epu16, _mm256_min_epu16, vu16, <)
-SIMD_PICK(simd_max_u16, _mm512_max_epu16, _mm256_max_epu16, vu16, >)
+SIMD_PICK(simd_min_i16, _mm512_min_epi16, _mm256_min_epi16, vminq_s16, vi16, <)
+SIMD_PICK(simd_max_i16, _mm512_max_epi16, _mm256_max_epi16, vmaxq_s16, vi16, >)
+SIMD_PICK(simd_min_u16, _mm512_min_epu16, _mm256_min_epu16, vminq_u16, vu16, <)
+SIMD_PICK(simd_max_u16, _mm512_max_epu16, _mm256_max_epu16, vmaxq_u16, vu16, >)
 
 SIMD_INLINE vf32 simd_abs(vf32 x)
 {
@@ -190,7 +197,7 @@ SIMD_INLINE vi32 simd_sign_fms(vf32 x, vf32 y, vf32 z)
 	return (vi32)_mm512_fmsub_ps((__m512)x, (__m512)y, (__m512)z);
 #elif SIMD_WIDTH == 8
 	return (vi32)_mm256_fmsub_ps((__m256)x, (__m256)y, (__m256)z);
-#elif defined(__aarch64__)
+#elif defined(SIMD_NEON)
 	return (vi32)vfmaq_f32((float32x4_t)-z, (float32x4_t)x, (float32x4_t)y);
 #else
 	vi32 out;
@@ -208,7 +215,7 @@ SIMD_INLINE vf32 simd_fma(vf32 x, vf32 y, vf32 z)
 	return (vf32)_mm512_fmadd_ps((__m512)x, (__m512)y, (__m512)z);
 #elif SIMD_WIDTH == 8
 	return (vf32)_mm256_fmadd_ps((__m256)x, (__m256)y, (__m256)z);
-#elif defined(__aarch64__)
+#elif defined(SIMD_NEON)
 	return (vf32)vfmaq_f32((float32x4_t)z, (float32x4_t)x, (float32x4_t)y);
 #else
 	return x * y + z;
@@ -222,6 +229,8 @@ SIMD_INLINE vf32 simd_broadcast(const float *p)
 	return (vf32)_mm512_set1_ps(*p);
 #elif SIMD_WIDTH == 8
 	return (vf32)_mm256_broadcast_ss(p);
+#elif defined(SIMD_NEON)
+	return (vf32)vld1q_dup_f32(p);
 #else
 	return simd_f32(*p);
 #endif
@@ -234,6 +243,8 @@ SIMD_INLINE vf64 simd_any_fma64(vf64 x, vf64 y, vf64 z)
 	return (vf64)_mm512_fmadd_pd((__m512d)x, (__m512d)y, (__m512d)z);
 #elif SIMD_WIDTH == 8
 	return (vf64)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)z);
+#elif defined(SIMD_NEON)
+	return (vf64)vfmaq_f64((float64x2_t)z, (float64x2_t)x, (float64x2_t)y);
 #else
 	return x * y + z;
 #endif
@@ -249,6 +260,8 @@ SIMD_INLINE vf64 simd_widen(const void *p)
 	return (vf64)_mm512_cvtps_pd(_mm256_loadu_ps(p));
 #elif SIMD_WIDTH == 8
 	return (vf64)_mm256_cvtps_pd(_mm_loadu_ps(p));
+#elif defined(SIMD_NEON)
+	return (vf64)vcvt_f64_f32(vld1_f32(p));
 #else
 	float f[2];
 
@@ -270,6 +283,8 @@ SIMD_INLINE int simd_any_sign(vi32 x)
 	return _mm256_movemask_ps((__m256)x) != 0;
 #elif defined(__SSE2__)
 	return _mm_movemask_ps((__m128)x) != 0;
+#elif defined(SIMD_NEON)
+	return vminvq_s32((int32x4_t)x) < 0;
 #else
 	return (x[0] | x[1] | x[2] | x[3]) < 0;
 #endif
@@ -282,11 +297,119 @@ SIMD_INLINE int simd_any(vi32 x)
 	return _mm512_test_epi32_mask((__m512i)x, (__m512i)x) != 0;
 #elif SIMD_WIDTH == 8
 	return !_mm256_testz_si256((__m256i)x, (__m256i)x);
+#elif defined(SIMD_NEON)
+	return vmaxvq_u32((uint32x4_t)x) != 0;
 #else
 	uint64_t parts[2];
 
 	memcpy(parts, &x, sizeof(parts));
 	return (parts[0] | parts[1]) != 0;
+#endif
+}
+
+/* --- bf16 and f16: SIMD_WIDTH elements at any address --- */
+
+SIMD_INLINE vf32 simd_load_bf16(const void *p)
+{
+#if SIMD_WIDTH == 16
+	return (vf32)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(p)), 16);
+#elif SIMD_WIDTH == 8
+	return (vf32)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(p)), 16);
+#elif defined(SIMD_NEON)
+	return (vf32)vshll_n_u16(vld1_u16(p), 16);
+#elif defined(__SSE2__)
+	return (vf32)_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_loadl_epi64(p));
+#else
+	vf32 out;
+
+	for (int i = 0; i < SIMD_WIDTH; i++)
+		out[i] = brain_to_f32(load_u16((const uint8_t *)p + 2 * i));
+	return out;
+#endif
+}
+
+SIMD_INLINE vf32 simd_load_f16(const void *p)
+{
+#if SIMD_WIDTH == 16
+	return (vf32)_mm512_cvtph_ps(_mm256_loadu_si256(p));
+#elif SIMD_WIDTH == 8
+	return (vf32)_mm256_cvtph_ps(_mm_loadu_si128(p));
+#elif defined(SIMD_NEON)
+	return (vf32)vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+#else
+	vf32 out;
+
+	for (int i = 0; i < SIMD_WIDTH; i++)
+		out[i] = half_to_f32(load_u16((const uint8_t *)p + 2 * i));
+	return out;
+#endif
+}
+
+/*
+ * What brain_from_f32 gives, in the upper halves; the lower ones are nonsense. The instruction for it, vcvtneps2bf16, takes
+ * subnormals for zeros, and is not used.
+ */
+SIMD_INLINE vu32 simd_round_bf16(vf32 x)
+{
+	vu32 bits = (vu32)x, rounded = bits + 0x7fff + (bits >> 16 & 1);
+	vu32 nan = (vu32)((bits & 0x7fffffff) > 0x7f800000);
+
+	return (nan & (bits | 0x00400000)) | (~nan & rounded);
+}
+
+SIMD_INLINE void simd_store_bf16(void *p, vf32 x)
+{
+	vu32 bits = simd_round_bf16(x) >> 16;
+
+#if SIMD_WIDTH == 16
+	_mm256_storeu_si256(p, _mm512_cvtepi32_epi16((__m512i)bits));
+#elif SIMD_WIDTH == 8
+	/* Packing works within each half of 16 bytes. */
+	__m256i twice = _mm256_packus_epi32((__m256i)bits, (__m256i)bits);
+
+	_mm_storeu_si128(p, _mm256_castsi256_si128(_mm256_permute4x64_epi64(twice, 0x08)));
+#elif defined(SIMD_NEON)
+	vst1_u16(p, vmovn_u32((uint32x4_t)bits));
+#else
+	for (int i = 0; i < SIMD_WIDTH; i++) {
+		uint16_t h = (uint16_t)bits[i];
+
+		memcpy((uint8_t *)p + 2 * i, &h, sizeof(h));
+	}
+#endif
+}
+
+SIMD_INLINE void simd_store_f16(void *p, vf32 x)
+{
+#if SIMD_WIDTH == 16
+	_mm256_storeu_si256(p, _mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT));
+#elif SIMD_WIDTH == 8
+	_mm_storeu_si128(p, _mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(SIMD_NEON)
+	vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32((float32x4_t)x)));
+#else
+	for (int i = 0; i < SIMD_WIDTH; i++) {
+		uint16_t h = half_from_f32(x[i]);
+
+		memcpy((uint8_t *)p + 2 * i, &h, sizeof(h));
+	}
+#endif
+}
+
+SIMD_INLINE vf32 simd_sqrt(vf32 x)
+{
+#if SIMD_WIDTH == 16
+	return (vf32)_mm512_sqrt_ps((__m512)x);
+#elif SIMD_WIDTH == 8
+	return (vf32)_mm256_sqrt_ps((__m256)x);
+#elif defined(SIMD_NEON)
+	return (vf32)vsqrtq_f32((float32x4_t)x);
+#elif defined(__SSE2__)
+	return (vf32)_mm_sqrt_ps((__m128)x);
+#else
+	for (int i = 0; i < SIMD_WIDTH; i++)
+		x[i] = __builtin_sqrtf(x[i]);
+	return x;
 #endif
 }
 
@@ -301,33 +424,22 @@ SIMD_INLINE int simd_quarter(enum dtype t, int k)
 
 SIMD_INLINE void simd_bf16_to_f32(const uint8_t *p, uint8_t *out)
 {
-#if SIMD_WIDTH == 16
-	__m512i v = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
-
-	simd_store(out, (vf32)_mm512_slli_epi32(v, 16));
-#elif SIMD_WIDTH == 8
+#if SIMD_WIDTH == 8
 	/* Unpacking, with zeros below, works within each half of 16 bytes. */
 	__m256i v = _mm256_loadu_si256((const __m256i *)p);
 
 	simd_store(out, (vf32)_mm256_unpacklo_epi16(_mm256_setzero_si256(), v));
 	simd_store(out + 32, (vf32)_mm256_unpackhi_epi16(_mm256_setzero_si256(), v));
 #else
-	for (int i = 0; i < 16; i++)
-		store_u32(out + 4 * i, f32_bits(brain_to_f32(load_u16(p + 2 * i))));
+	for (int i = 0; i < 16; i += SIMD_WIDTH)
+		simd_store(out + 4 * i, simd_load_bf16(p + 2 * i));
 #endif
 }
 
 SIMD_INLINE void simd_f16_to_f32(const uint8_t *p, uint8_t *out)
 {
-#if SIMD_WIDTH == 16
-	simd_store(out, (vf32)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)));
-#elif SIMD_WIDTH == 8
-	simd_store(out, (vf32)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)));
-	simd_store(out + 32, (vf32)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 16))));
-#else
-	for (int i = 0; i < 16; i++)
-		store_u32(out + 4 * i, f32_bits(half_to_f32(load_u16(p + 2 * i))));
-#endif
+	for (int i = 0; i < 16; i += SIMD_WIDTH)
+		simd_store(out + 4 * i, simd_load_f16(p + 2 * i));
 }
 
 SIMD_INLINE void simd_to_f32(enum dtype t, const uint8_t *p, uint8_t *out)

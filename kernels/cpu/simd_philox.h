@@ -24,6 +24,12 @@ SIMD_INLINE void simd_multiply_u32(vu32 x, uint32_t m, vu32 *high, vu32 *low)
 
 	*high = (vu32)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
 	*low = (vu32)_mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+#elif defined(SIMD_NEON)
+	uint64x2_t first = vmull_n_u32(vget_low_u32((uint32x4_t)x), m);
+	uint64x2_t second = vmull_n_u32(vget_high_u32((uint32x4_t)x), m);
+
+	*high = (vu32)vuzp2q_u32((uint32x4_t)first, (uint32x4_t)second);
+	*low = (vu32)vuzp1q_u32((uint32x4_t)first, (uint32x4_t)second);
 #else
 	for (int i = 0; i < SIMD_WIDTH; i++) {
 		uint64_t product = (uint64_t)m * x[i];

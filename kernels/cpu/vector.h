@@ -13,22 +13,7 @@ SIMD_INLINE vf32 vector_load(enum dtype t, const uint8_t *p)
 {
 	if (t == DTYPE_F32)
 		return simd_load(p);
-#if SIMD_WIDTH == 16
-	__m256i half = _mm256_loadu_si256((const __m256i *)p);
-
-	return t == DTYPE_BF16 ? (vf32)_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16)
-			       : (vf32)_mm512_cvtph_ps(half);
-#elif SIMD_WIDTH == 8
-	__m128i half = _mm_loadu_si128((const __m128i *)p);
-
-	return t == DTYPE_BF16 ? (vf32)_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16)
-			       : (vf32)_mm256_cvtph_ps(half);
-#else
-	float x[SIMD_WIDTH];
-
-	operand_load(t, p, x, SIMD_WIDTH);
-	return simd_load(x);
-#endif
+	return t == DTYPE_BF16 ? simd_load_bf16(p) : simd_load_f16(p);
 }
 
 /* The same, but only LEFT elements are there: the lanes beyond are REST. */

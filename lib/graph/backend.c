@@ -23,30 +23,60 @@ const struct backend *backend_ref(void)
 	return &ref;
 }
 
+static bool claims(const struct kernel *k, const char *op, const struct kernel_call *c)
+{
+	return strcmp(k->op, op) == 0 && (!k->claims || k->claims(c));
+}
+
 const struct kernel *backend_choose(const struct backend *b, const char *op,
 				    const struct kernel_call *c)
 {
+	for (const struct cpu_choice *row = cpu_choices; b->units && row->kernel; row++)
+		if (cpu_choice_serves(row, b->level, b->vendor) && claims(row->kernel, op, c))
+			return row->kernel;
 	for (const struct kernel *const *k = b->kernels; *k; k++)
-		if (strcmp((*k)->op, op) == 0 && (!(*k)->claims || (*k)->claims(c)))
+		if (claims(*k, op, c))
 			return *k;
 	return NULL;
 }
 
-/* --- cpu: a table a level --- */
+/* --- cpu: a table a base level, and the units --- */
 
-#define CPU_TABLE(level) extern const struct kernel *const cpu_kernels_##level[];
-LEVEL_LIST(CPU_TABLE)
+#define CPU_TABLE(base) extern const struct kernel *const cpu_kernels_##base[];
+LEVEL_BASES(CPU_TABLE)
 #undef CPU_TABLE
 
-static const struct backend cpu[LEVEL_COUNT] = {
-#define CPU_BACKEND(level) [LEVEL_##level] = { .name = "cpu", .kernels = cpu_kernels_##level },
-	LEVEL_LIST(CPU_BACKEND)
-#undef CPU_BACKEND
+#define CPU_BACKEND(id, base)     \
+ { .name = "cpu",                 \
+   .kernels = cpu_kernels_##base, \
+   .units = true,                 \
+   .level = LEVEL_##id,           \
+   .vendor = CPU_VENDOR },
+
+/* The last row: whoever made the processor. */
+static const struct backend cpu[VENDOR_COUNT + 1][LEVEL_COUNT] = {
+#define CPU_VENDOR VENDOR_OTHER
+	{ LEVEL_LIST(CPU_BACKEND) },
+#undef CPU_VENDOR
+#define CPU_VENDOR VENDOR_INTEL
+	{ LEVEL_LIST(CPU_BACKEND) },
+#undef CPU_VENDOR
+#define CPU_VENDOR VENDOR_AMD
+	{ LEVEL_LIST(CPU_BACKEND) },
+#undef CPU_VENDOR
+#define CPU_VENDOR VENDOR_COUNT
+	{ LEVEL_LIST(CPU_BACKEND) },
+#undef CPU_VENDOR
 };
 
 const struct backend *backend_level(enum level level)
 {
-	return &cpu[level];
+	return &cpu[VENDOR_COUNT][level];
+}
+
+const struct backend *backend_of(enum level level, enum level_vendor vendor)
+{
+	return &cpu[vendor][level];
 }
 
 const struct backend *backend_cpu(void)
@@ -59,7 +89,7 @@ const struct backend *backend_cpu(void)
 			level_names());
 		return NULL;
 	}
-	return &cpu[level];
+	return backend_of(level, level_vendor());
 }
 
 const struct backend *backend_find(const char *name)

@@ -7,7 +7,7 @@
 #ifndef LIB_GRAPH_BACKEND_H
 #define LIB_GRAPH_BACKEND_H
 
-#include "kernels/cpu/level.h"
+#include "kernels/cpu/choice.h"
 #include "lib/graph/graph.h"
 
 /*
@@ -44,13 +44,19 @@ struct backend {
 	struct device *device; /* NULL: the host */
 	/* By preference, NULL at the end; kernels of one op lie side by side. */
 	const struct kernel *const *kernels;
+	/* Of cpu: rows of kernels/cpu/choice.h that serve these come before them. */
+	bool units;
+	enum level level;
+	enum level_vendor vendor;
 };
 
 const struct backend *backend_ref(void);
 /* Of the level that NNUTILS_ISA names, else the best of this machine. NULL with the error set. */
 const struct backend *backend_cpu(void);
-/* Of one level, which this machine has. */
+/* Of one level, which this machine has, with all kernels of its units, faster here or not: for tests. */
 const struct backend *backend_level(enum level level);
+/* Of one level as processors of VENDOR are served. */
+const struct backend *backend_of(enum level level, enum level_vendor vendor);
 /* `ref` or `cpu`. NULL with the error set. */
 const struct backend *backend_find(const char *name);
 

@@ -72,7 +72,7 @@ tensors() { printf '%s' "$ROOT/fixtures/good/safetensors/$1.safetensors"; }
 @test 'statistics do not depend on threads or instruction set' {
 	works show-model -q -s -j1 "$ROOT/fixtures/good/hf/gpt2"
 	cp "$out" one
-	for level in generic avx2 avx512; do
+	for level in generic avx2 avx512 neon; do
 		try env NNUTILS_ISA=$level show-model -q -s -j3 "$ROOT/fixtures/good/hf/gpt2"
 		[ "$status" = 0 ] || continue
 		same_bytes one "$out"
