@@ -6,7 +6,28 @@
  */
 #include "kernels/cpu/choice.h"
 
+#if defined(__x86_64__)
+extern const struct kernel matmul_amx, matmul_acc_amx, matmul_avx512_bf16, matmul_acc_avx512_bf16;
+
+# define EVERYWHERE                                                  \
+  {                                                                  \
+   [VENDOR_OTHER] = true, [VENDOR_INTEL] = true, [VENDOR_AMD] = true \
+  }
+# define NOT_INTEL                            \
+  {                                           \
+   [VENDOR_OTHER] = true, [VENDOR_AMD] = true \
+  }
+#endif
+
 const struct cpu_choice cpu_choices[] = {
+#if defined(__x86_64__)
+	/* Xeon: tiles 3,150-3,240, f32 multiply-add 212 */
+	{ &matmul_amx, LEVEL_amx, EVERYWHERE },
+	{ &matmul_acc_amx, LEVEL_amx, EVERYWHERE },
+	/* EPYC: vdpbf16ps 471-485, f32 multiply-add 255-265. Xeon: 104 and 212, so f32 serves there. */
+	{ &matmul_avx512_bf16, LEVEL_avx512_bf16, NOT_INTEL },
+	{ &matmul_acc_avx512_bf16, LEVEL_avx512_bf16, NOT_INTEL },
+#endif
 	{ 0 },
 };
 

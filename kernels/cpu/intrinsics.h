@@ -104,6 +104,11 @@ EMULATED __m256i emulated_mask_loadu_half(uint16_t mask, const void *p)
 	return out;
 }
 
+EMULATED void emulated_store(void *p, __m512 x)
+{
+	memcpy(p, &x, sizeof(x));
+}
+
 /* A subnormal as the zero of its sign. */
 EMULATED __m512i emulated_flush(__m512i x)
 {
@@ -184,6 +189,7 @@ EMULATED __m512i emulated_cvtne2ps_pbh(__m512 high, __m512 low)
 # define _tile_dpbsud(c, a, b)		   amx_dpb(c, a, b, 1, 0)
 # define _tile_dpbusd(c, a, b)		   amx_dpb(c, a, b, 0, 1)
 # define _tile_dpbuud(c, a, b)		   amx_dpb(c, a, b, 0, 0)
+# define _mm512_stream_ps(p, x)		   emulated_store(p, x)
 # define _mm512_cvtepu16_epi32(x)	   emulated_cvtepu16_epi32(x)
 # define _mm512_cvtepi32_epi16(x)	   emulated_cvtepi32_epi16(x)
 # define _mm512_cvtph_ps(x)		   emulated_cvtph_ps(x)
