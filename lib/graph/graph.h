@@ -141,6 +141,10 @@ struct tensor *graph_param_compute(struct graph *g, const char *name, struct sha
 #define param(g, name, ...)	    graph_param(g, name, SHAPE(__VA_ARGS__))
 #define param_compute(g, name, ...) graph_param_compute(g, name, SHAPE(__VA_ARGS__))
 
+/* The tensor of an entry of the store, whatever its kind (state, caches, sums of gradients); the same every time. */
+struct store_entry;
+struct tensor *graph_entry(struct graph *g, struct store_entry *e);
+
 /* --- gradients --- */
 
 /*

@@ -73,7 +73,6 @@ struct tensor *graph_copy_tensor(struct graph *g, const struct tensor *t, struct
 bool tensor_is_dense(
 	const struct tensor *t); /* side by side, though not at the start of its memory */
 struct store_entry *tensor_entry(const struct tensor *t); /* of a parameter; else NULL */
-struct tensor *graph_entry(struct graph *g, struct store_entry *e);
 /* Its form in what the graph computes in. */
 struct tensor *graph_entry_compute(struct graph *g, struct store_entry *e);
 bool graph_has_param(const struct graph *g, const char *name); /* in the present scope */

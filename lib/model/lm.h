@@ -15,14 +15,17 @@
 #include "lib/graph/ops.h"
 #include "lib/model/bind.h"
 
-/* Where keys and values of earlier tokens lie, for decoding. Entries of the store, one of each a layer. */
+/*
+ * Where keys and values of earlier tokens lie, for decoding: two entries of the store a layer, `cache.N.k` and `cache.N.v`,
+ * [slots, heads, dim]. Attention sees the keys of the listed pages, told apart by document and place.
+ */
 struct lm_cache {
-	size_t slots;	       /* rows of a layer's cache */
-	size_t page;	       /* rows a page */
-	enum dtype dtype;      /* of the cache */
-	struct tensor *write;  /* i32 [tokens]: the slot of each row; below 0: none */
-	struct tensor *pages;  /* i32: as attention's pages */
-	struct tensor *length; /* i32 [1]: rows that are valid, as attention's key length */
+	size_t slots;	      /* rows of a layer's cache */
+	size_t page;	      /* rows a page */
+	enum dtype dtype;     /* of the cache */
+	struct tensor *write; /* i32 [tokens]: the slot of each row; below 0: none */
+	struct tensor *pages; /* i32 [pages]; below 0: none */
+	struct tensor *documents, *positions; /* i32 [pages x page]: of the keys there */
 };
 
 struct lm_inputs {
@@ -88,6 +91,8 @@ void lm_close(struct lm *m);
 /* Entries that no node of G reads: names are for a message; N of them at most are written. */
 size_t lm_unused(const struct lm *m, const struct graph *g, const char **names, size_t n);
 
+/* Whether the class that the configuration names has a head: LlamaModel, BertModel and their like have none. */
+bool lm_has_head(const struct hf_config *c);
 /* Declares every parameter in a store that is being declared: builds and drops a graph of one token. */
 int lm_declare(struct store *s, const struct hf_config *c);
 
