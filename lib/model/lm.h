@@ -100,8 +100,9 @@ enum lm_init { LM_INIT_GPT2, LM_INIT_MUP, LM_INIT_COUNT };
 const char *lm_init_name(enum lm_init i);
 /*
  * Values for every parameter: norms 1 (gemma3: 0), biases 0, matrices from a normal of INITIALIZER_RANGE, those that write into the
- * residual stream divided by sqrt(2 layers) (GPT-2, Radford et al. 2019); MUP: hidden matrices by sqrt(1 / fan in) (Yang et al.
- * 2022). Keyed by (seed, name): the order of entries does not matter. The entries are allocated.
+ * residual stream divided by sqrt(2 layers) (GPT-2, Radford et al. 2019). MUP: hidden matrices of sqrt(1 / fan in), a head
+ * that is not tied of 1 / fan in (Yang et al. 2022, table 8). Keyed by (seed, name): the order of entries does not matter. The
+ * entries are allocated.
  */
 int lm_initialize(struct store *s, const struct hf_config *c, enum lm_init how, uint64_t seed);
 

@@ -348,11 +348,279 @@ static void test_rope(void)
 	free(text);
 }
 
+/* --- names: declared, saved, in GGUF --- */
+
+/* A configuration declares what its file holds (but for the pooler), as many weights as are counted. */
+static void check_declared(const struct lm *m, const char *family)
+{
+	bool pooler = strcmp(family, "bert-bare") == 0;
+	uint64_t counted = 0, elements = 0;
+	struct store *s;
+
+	tap_works(store_new(&s), "a store");
+	tap_works(lm_declare(s, m->config), "%s is declared", family);
+	tap_is_u64(store_n(s), store_n(m->store) - (pooler ? 2 : 0), "%s: entries", family);
+	for (size_t i = 0; i < store_n(s); i++) {
+		const struct store_entry *e = store_at(s, i),
+					 *there = store_find(m->store, e->name);
+
+		tap_ok(there && shape_equal(&there->shape, &e->shape), "%s: %s", family, e->name);
+		elements += shape_elements(&e->shape);
+	}
+	tap_ok(hf_config_n_parameters(m->config, &counted), "they are counted");
+	tap_is_u64(elements + (pooler ? 32 * 32 + 32 : 0), counted, "%s: weights", family);
+	store_free(s);
+}
+
+/* Back by the rules of a folder: the same tensors to the byte. */
+static void check_saved(const struct lm *m, const char *family)
+{
+	struct bind_saver *b = NULL;
+	struct bind_rules rules;
+	struct arena *arena;
+
+	tap_works(arena_new(&arena), "an arena");
+	tap_works(lm_rules(&rules, arena, m->config, MODEL_FOLDER, false), "rules");
+	if (tap_works(bind_saver_new(&b, m->store, &rules), "%s is saved", family))
+		tap_is_u64(bind_saver_n(b), model_n_tensors(m->model), "%s: tensors", family);
+	for (size_t i = 0; b && i < bind_saver_n(b); i++) {
+		const struct tensor_info *t = bind_saver_tensor(b, i);
+		const struct tensor_info *was = model_find(m->model, t->name);
+		char *values = malloc(t->n_bytes);
+
+		tap_works(bind_saver_values(b, i, values, NULL), "values");
+		tap_ok(was && was->n_bytes == t->n_bytes && was->n_dims == t->n_dims &&
+			       memcmp(was->shape, t->shape, t->n_dims * sizeof(*t->shape)) == 0 &&
+			       memcmp(was->data, values, t->n_bytes) == 0,
+		       "%s: " BYTES_FMT " as it was", family, BYTES_ARG(t->name));
+		free(values);
+	}
+	bind_saver_free(b);
+	arena_free(arena);
+}
+
+static void test_names(void)
+{
+	for (size_t i = 0; i < FAMILIES; i++) {
+		struct lm m;
+
+		if (open_family(&m, NULL, families[i], NULL)) {
+			check_declared(&m, families[i]);
+			check_saved(&m, families[i]);
+		}
+		lm_close(&m);
+	}
+}
+
+/* The rule for OURS; NULL: none, or several. */
+static const struct bind_rule *rule_of(const struct bind_rules *rules, const char *ours,
+				       uint32_t numbers[BIND_NUMBERS])
+{
+	const struct bind_rule *found = NULL;
+
+	for (size_t i = 0; i < rules->n; i++) {
+		if (!bind_match(rules->items[i].ours, bytes_of(ours), numbers))
+			continue;
+		if (found)
+			return NULL;
+		found = &rules->items[i];
+	}
+	if (found)
+		bind_match(found->ours, bytes_of(ours), numbers);
+	return found;
+}
+
+/* llama.cpp's converter turns q and k of the llama family, and adds 1 to what is called a norm in gemma. */
+static void check_values(const struct bind_rule *r, const struct hf_config *c, const char *theirs)
+{
+	bool qk = strstr(theirs, ".attn_q.") || strstr(theirs, ".attn_k.");
+	bool turned = c->architecture == HF_LLAMA || c->architecture == HF_SMOLLM3;
+	bool shifted = c->architecture == HF_GEMMA3 && strstr(theirs, "norm.weight");
+
+	tap_is_u64(r->paired, qk && turned ? c->head_dim : 0, "%s: pairs", theirs);
+	tap_ok(r->added == (shifted ? 1 : 0), "%s: larger by %g", theirs, r->added);
+	tap_ok(!r->transposed, "%s: not transposed", theirs);
+}
+
+/* One line: a family, a name, and what the gguf package calls it. */
+static void check_gguf_name(char *line, struct lm *m, char open[32], struct arena *arena)
+{
+	char *ours = strchr(line, '\t'), *theirs = ours ? strchr(ours + 1, '\t') : NULL;
+	uint32_t numbers[BIND_NUMBERS] = { 0 };
+	const struct bind_rule *r;
+	struct bind_rules rules;
+	char name[128] = "";
+
+	if (!tap_ok(theirs, "three columns"))
+		return;
+	*ours++ = *theirs++ = '\0';
+	if (strcmp(line, open) != 0) {
+		lm_close(m);
+		snprintf(open, 32, "%s", line);
+		open_family(m, NULL, line, NULL);
+	}
+	tap_works(lm_rules(&rules, arena, m->config, MODEL_GGUF, true), "rules");
+	r = rule_of(&rules, ours, numbers);
+	if (!tap_ok(r && bind_name(r->theirs, numbers, name, sizeof(name)), "%s: %s", line, ours))
+		return;
+	tap_is_text(name, theirs, "%s: %s", line, ours);
+	check_values(r, m->config, theirs);
+}
+
+static void test_gguf_names(void)
+{
+	struct lm m = { 0 };
+	size_t size;
+	char *text = tap_fixture("fixtures/golden/lm/gguf-names.tsv", &size), *line = text, *end;
+	char open[32] = "";
+	struct arena *arena;
+	int n = 0;
+
+	tap_works(arena_new(&arena), "an arena");
+	for (; (end = strchr(line, '\n')); line = end + 1, n++) {
+		*end = '\0';
+		check_gguf_name(line, &m, open, arena);
+	}
+	tap_ok(n > 150, "%d names", n);
+	lm_close(&m);
+	arena_free(arena);
+	free(text);
+}
+
+/* --- first values --- */
+
+static double mean_square(const struct store_entry *e)
+{
+	const float *x = e->data;
+	size_t n = shape_elements(&e->shape);
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (double)x[i] * (double)x[i];
+	return sum / (double)n;
+}
+
+/* N values of this deviation: their mean square is off by 5 of its own deviations at most. */
+static void check_deviation(const struct store *s, const char *name, double want)
+{
+	const struct store_entry *e = store_find(s, name);
+	double got = e ? mean_square(e) : NAN, n = e ? (double)shape_elements(&e->shape) : 1;
+
+	tap_ok(fabs(got / (want * want) - 1) < 5 * sqrt(2 / n), "%s: %.4g is near %.4g", name,
+	       sqrt(got), want);
+}
+
+static void check_all(const struct store *s, const char *name, float want)
+{
+	const struct store_entry *e = store_find(s, name);
+	bool same = e;
+
+	for (size_t i = 0; e && i < shape_elements(&e->shape); i++)
+		same = same && ((const float *)e->data)[i] == want;
+	tap_ok(same, "%s is %g", name, (double)want);
+}
+
+/* Declared and filled; in the opposite order with BACKWARDS. */
+static struct store *filled(const struct hf_config *c, enum lm_init how, uint64_t seed,
+			    bool backwards)
+{
+	struct store *s, *other;
+
+	tap_works(store_new(&s), "a store");
+	tap_works(lm_declare(s, c), "declared");
+	if (backwards) {
+		tap_works(store_new(&other), "a store");
+		for (size_t i = store_n(s); i-- > 0;)
+			store_add(other, store_at(s, i)->name, STORE_PARAMETER, DTYPE_F32,
+				  &store_at(s, i)->shape);
+		store_free(s);
+		s = other;
+	}
+	tap_works(lm_initialize(s, c, how, seed), "filled");
+	return s;
+}
+
+static bool same_values(const struct store *a, const struct store *b, const char *name)
+{
+	const struct store_entry *x = store_find(a, name), *y = store_find(b, name);
+
+	return x && y && x->size == y->size && memcmp(x->data, y->data, x->size) == 0;
+}
+
+static void check_order(const struct hf_config *c)
+{
+	static const char layer0[] = "model.layers.0.mlp.up_proj.weight",
+			  layer1[] = "model.layers.1.mlp.up_proj.weight";
+	struct store *a = filled(c, LM_INIT_GPT2, 7, false), *b = filled(c, LM_INIT_GPT2, 7, true);
+	struct store *other = filled(c, LM_INIT_GPT2, 8, false);
+	size_t same = 0;
+
+	for (size_t i = 0; i < store_n(a); i++)
+		same += same_values(a, b, store_at(a, i)->name);
+	tap_is_u64(same, store_n(a), "the order of entries does not matter");
+	tap_ok(!same_values(a, other, layer0), "another seed gives other values");
+	tap_ok(store_find(a, layer1) &&
+		       memcmp(store_find(a, layer0)->data, store_find(a, layer1)->data,
+			      store_find(a, layer0)->size) != 0,
+	       "and another name does");
+	store_free(a);
+	store_free(b);
+	store_free(other);
+}
+
+static void test_initialize(void)
+{
+	struct lm llama, gemma, gpt2;
+	struct hf_config wide;
+	struct store *s;
+
+	if (!open_family(&llama, NULL, "llama", NULL) ||
+	    !open_family(&gemma, NULL, "gemma3", NULL) || !open_family(&gpt2, NULL, "gpt2", NULL))
+		return;
+	wide = *llama.config; /* many values: deviations show */
+	wide.hidden_size = 512;
+	wide.ffn_size = 1000;
+	s = filled(&wide, LM_INIT_GPT2, 1, false);
+	check_deviation(s, "model.embed_tokens.weight", 0.02);
+	check_deviation(s, "lm_head.weight", 0.02);
+	check_deviation(s, "model.layers.1.self_attn.q_proj.weight", 0.02);
+	check_deviation(s, "model.layers.1.self_attn.o_proj.weight", 0.01); /* two layers */
+	check_deviation(s, "model.layers.0.mlp.down_proj.weight", 0.01);
+	check_all(s, "model.layers.0.input_layernorm.weight", 1);
+	check_all(s, "model.layers.0.mlp.up_proj.bias", 0);
+	store_free(s);
+	s = filled(&wide, LM_INIT_MUP, 1, false);
+	check_deviation(s, "model.embed_tokens.weight", 0.02);
+	check_deviation(s, "lm_head.weight", 1.0 / 512);
+	check_deviation(s, "model.layers.1.self_attn.q_proj.weight", sqrt(1.0 / 512));
+	check_deviation(s, "model.layers.1.self_attn.o_proj.weight", sqrt(1.0 / 40));
+	check_deviation(s, "model.layers.0.mlp.down_proj.weight", sqrt(1.0 / 1000));
+	store_free(s);
+	s = filled(gemma.config, LM_INIT_GPT2, 1, false);
+	check_all(s, "model.layers.0.post_feedforward_layernorm.weight", 0);
+	check_all(s, "model.norm.weight", 0);
+	store_free(s);
+	s = filled(gpt2.config, LM_INIT_GPT2, 1, false);
+	check_deviation(s, "transformer.wpe.weight", 0.02);
+	check_deviation(s, "transformer.h.0.attn.c_attn.weight", 0.02);
+	check_deviation(s, "transformer.h.0.attn.c_proj.weight", 0.01);
+	check_all(s, "transformer.h.1.ln_2.weight", 1);
+	check_all(s, "transformer.h.1.ln_2.bias", 0);
+	store_free(s);
+	check_order(llama.config);
+	lm_close(&llama);
+	lm_close(&gemma);
+	lm_close(&gpt2);
+}
+
 int main(void)
 {
 	tap_run(test_rope);
 	tap_run(test_families);
 	tap_run(test_documents);
 	tap_run(test_gradients);
+	tap_run(test_names);
+	tap_run(test_gguf_names);
+	tap_run(test_initialize);
 	return tap_done();
 }

@@ -1,0 +1,107 @@
+/*
+ * lib/model/lm_initialize.c - values for a model that is to be trained from nothing
+ *
+ * What a parameter is, its name tells: vectors are biases or norms; matrices are embeddings, a head, hidden ones, and hidden ones that
+ * write into the residual stream.
+ */
+#include <math.h>
+
+#include "lib/base/err.h"
+#include "lib/base/hash.h"
+#include "lib/base/random.h"
+#include "lib/model/lm.h"
+
+enum role { BIAS, NORM, EMBEDDING, HEAD, HIDDEN, RESIDUAL };
+
+static bool ends_with_any(struct bytes name, const char *const *endings)
+{
+	for (; *endings; endings++)
+		if (bytes_end_with(name, *endings))
+			return true;
+	return false;
+}
+
+static enum role role_of(const struct store_entry *e)
+{
+	static const char *const embeddings[] = { "embed_tokens.weight", "wte.weight", "wpe.weight",
+						  "embeddings.weight", NULL };
+	static const char *const heads[] = { "lm_head.weight", "cls.predictions.decoder.weight",
+					     NULL };
+	/* The last serves bert's attention and its feed-forward. */
+	static const char *const residual[] = { "o_proj.weight", "down_proj.weight",
+						"c_proj.weight", "output.dense.weight", NULL };
+	struct bytes name = bytes_of(e->name);
+
+	if (e->shape.n < 2)
+		return bytes_end_with(name, ".bias") ? BIAS : NORM;
+	if (ends_with_any(name, embeddings))
+		return EMBEDDING;
+	if (ends_with_any(name, heads))
+		return HEAD;
+	return ends_with_any(name, residual) ? RESIDUAL : HIDDEN;
+}
+
+static double deviation_of(const struct hf_config *c, enum lm_init how, enum role role,
+			   const struct store_entry *e)
+{
+	double fan_in = (double)e->shape.at[e->shape.n - 1];
+
+	if (how == LM_INIT_MUP && (role == HIDDEN || role == RESIDUAL))
+		return sqrt(1 / fan_in);
+	if (how == LM_INIT_MUP && role == HEAD)
+		return 1 / fan_in;
+	if (role == RESIDUAL && c->n_layers)
+		return c->initializer_range / sqrt(2.0 * c->n_layers);
+	return c->initializer_range;
+}
+
+/* N values from the FIRST-th on. */
+static void draw(const struct random_stream *r, double deviation, uint64_t first, float *out,
+		 size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = (float)(deviation * (double)random_normal(r, 0, first + i));
+}
+
+static int fill(struct store *s, struct store_entry *e, const struct hf_config *c, enum lm_init how,
+		uint64_t seed)
+{
+	struct random_stream r = random_at(seed, 0, hash_short(e->name, strlen(e->name), 0));
+	size_t n = shape_elements(&e->shape), size = dtype_info(e->dtype)->bytes;
+	enum role role = role_of(e);
+	double deviation = deviation_of(c, how, role, e);
+	float part[256];
+
+	if (!dtype_encodes(e->dtype) || dtype_info(e->dtype)->block > 1)
+		return err_set(ERR_UNSUPPORTED, "parameter %s: no first values in %s", e->name,
+			       dtype_name(e->dtype));
+	if (store_allocate(s, e) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(part) / sizeof(*part); i++)
+		part[i] = role == NORM && c->architecture != HF_GEMMA3 ? 1 : 0;
+	for (size_t i = 0; i < n; i += 256) {
+		size_t m = n - i < 256 ? n - i : 256;
+
+		if (role > NORM)
+			draw(&r, deviation, i, part, m);
+		dtype_from_f32(e->dtype, part, (char *)e->data + i * size, m);
+	}
+	store_touch(e);
+	return 0;
+}
+
+const char *lm_init_name(enum lm_init i)
+{
+	static const char *const names[LM_INIT_COUNT] = { "gpt2", "mup" };
+
+	return (unsigned)i < LM_INIT_COUNT ? names[i] : NULL;
+}
+
+int lm_initialize(struct store *s, const struct hf_config *c, enum lm_init how, uint64_t seed)
+{
+	for (size_t i = 0; i < store_n(s); i++)
+		if (store_at(s, i)->kind == STORE_PARAMETER &&
+		    fill(s, store_at(s, i), c, how, seed) < 0)
+			return -1;
+	return 0;
+}
