@@ -10,8 +10,9 @@
 #include "lib/data/documents.h"
 #include "lib/data/shuffle.h"
 
-#define WRITE_AT ((size_t)1 << 16) /* bytes that are written at once: what a pipe holds */
-#define PIECE	 ((size_t)3 << 16) /* bytes of a text that are encoded at once: a multiple of 3 */
+#define WRITE_AT \
+ ((size_t)1 << 16) /* bytes that are written at once: what a pipe holds, or a part of it */
+#define PIECE ((size_t)3 << 16) /* bytes of a text that are encoded at once: a multiple of 3 */
 
 static const char *const splits[] = { "file", "line", "blank", "form-feed", NULL };
 static const char *const invalids[] = { "refuse", "keep", "replace", NULL };
@@ -95,15 +96,46 @@ static void put_text(const struct document *doc)
 	}
 }
 
+/* The bytes of SOURCE without the line that may stand behind its name: a colon and digits. */
+static size_t name_size(struct bytes source)
+{
+	size_t n = source.size;
+
+	while (n && source.data[n - 1] >= '0' && source.data[n - 1] <= '9')
+		n--;
+	return n && source.data[n - 1] == ':' ? n - 1 : source.size;
+}
+
+/* Many documents in a row come from one file: its name is made JSON once. */
+static void put_source(struct bytes source)
+{
+	static struct buffer name, json; /* JSON: `,"source":"NAME` */
+
+	if (name.size > source.size || memcmp(name.data, source.data, name.size) != 0 ||
+	    (name.size < source.size && name_size(source) != name.size)) {
+		buffer_clear(&name);
+		buffer_put(&name, source.data, name_size(source));
+		buffer_clear(&json);
+		buffer_put_text(&json, ",\"source\":");
+		json_put_string(&json, buffer_bytes(&name));
+		json.size--;
+		cmd_check(buffer_check(&name) || buffer_check(&json) ? -1 : 0);
+	}
+	buffer_put(&line, json.data, json.size);
+	buffer_put(&line, source.data + name.size, source.size - name.size);
+	buffer_put_u8(&line, '"');
+}
+
 static void put_document(const struct document *doc)
 {
-	buffer_put_text(&line, doc->utf8 ? "{\"text\":\"" : "{\"text_base64\":\"");
+	if (doc->utf8)
+		buffer_put_text(&line, "{\"text\":\"");
+	else
+		buffer_put_text(&line, "{\"text_base64\":\"");
 	put_text(doc);
 	buffer_put_u8(&line, '"');
-	if (doc->source.size) {
-		buffer_put_text(&line, ",\"source\":");
-		json_put_string(&line, doc->source);
-	}
+	if (doc->source.size)
+		put_source(doc->source);
 	if (doc->fields.size) {
 		buffer_put_u8(&line, ',');
 		buffer_put(&line, doc->fields.data, doc->fields.size);
@@ -214,6 +246,7 @@ int main(int argc, char **argv)
 			.group = group,
 			.crlf = crlf,
 		}));
+	cmd_output_much();
 	progress = cmd_progress("write documents", "B", 0);
 	if (shuffle_buffer)
 		copy_shuffled(d);

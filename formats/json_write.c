@@ -35,24 +35,27 @@ static char *put_escape(char *out, unsigned char c)
 	return out + 5;
 }
 
-/* N bytes, SCAN_WIDTH - 1 more of which can be read, escaped to OUT, which has room; returns OUT's new end. */
-static char *put_readable(char *out, const unsigned char *p, size_t n)
+/*
+ * N blocks of SCAN_WIDTH bytes, behind which as many can be read, escaped to OUT, which has room; returns OUT's new end.
+ * A block is looked at without waiting for how long the one before became.
+ */
+static char *put_blocks(char *out, const unsigned char *p, size_t n)
 {
-	const unsigned char *end = p + n;
-
-	while (p < end) {
+	for (const unsigned char *end = p + n * SCAN_WIDTH; p < end; p += SCAN_WIDTH) {
 		scan_bytes v = scan_load(p);
 		uint64_t stops = json_stops(v);
-		size_t plain = stops ? scan_first(stops) : SCAN_WIDTH;
+		size_t from = 0;
 
 		/* The bytes behind the plain ones are written over by what follows. */
 		scan_store(out, v);
-		if (plain >= (size_t)(end - p))
-			return out + (end - p);
-		p += plain;
-		out += plain;
-		if (stops)
-			out = put_escape(out, *p++);
+		for (; stops; stops &= stops - 1) {
+			size_t at = scan_first(stops);
+
+			out = put_escape(out + (at - from), p[at]);
+			from = at + 1;
+			scan_store(out, scan_load(p + from));
+		}
+		out += SCAN_WIDTH - from;
 	}
 	return out;
 }
@@ -60,12 +63,20 @@ static char *put_readable(char *out, const unsigned char *p, size_t n)
 /* N bytes, nothing behind which can be read: the last ones are copied to where something can. */
 static char *put_piece(char *out, const unsigned char *p, size_t n)
 {
-	unsigned char last[2 * SCAN_WIDTH] = { 0 };
-	size_t n_last = n < SCAN_WIDTH - 1 ? n : SCAN_WIDTH - 1;
+	enum { MOST = 2 * SCAN_WIDTH - 1 };
+	unsigned char last[MOST + 2 * SCAN_WIDTH];
+	size_t n_blocks = n <= MOST ? 0 : n / SCAN_WIDTH - 1;
+	size_t n_last = n - n_blocks * SCAN_WIDTH;
+	size_t last_blocks = (n_last + SCAN_WIDTH - 1) / SCAN_WIDTH;
 
-	out = put_readable(out, p, n - n_last);
-	memcpy(last, p + n - n_last, n_last);
-	return put_readable(out, last, n_last);
+	out = put_blocks(out, p, n_blocks);
+	memset(last + MOST, ' ', sizeof last - MOST);
+	if (n >= MOST)
+		memcpy(last, p + n - MOST, MOST); /* without a call */
+	else
+		memcpy(last + MOST - n, p, n);
+	out = put_blocks(out, last + MOST - n_last, last_blocks);
+	return out - (last_blocks * SCAN_WIDTH - n_last); /* spaces */
 }
 
 void json_put_escaped(struct buffer *b, struct bytes s)
@@ -74,8 +85,9 @@ void json_put_escaped(struct buffer *b, struct bytes s)
 
 	for (size_t at = 0; at < s.size; at += PIECE) {
 		size_t n = s.size - at < PIECE ? s.size - at : PIECE;
+		size_t most = ESCAPE_MAX * n + 2 * SCAN_WIDTH;
 
-		if (buffer_reserve(b, ESCAPE_MAX * n + SCAN_WIDTH))
+		if ((b->failed || most > b->capacity - b->size) && buffer_reserve(b, most))
 			return;
 		b->size = (size_t)(put_piece(b->data + b->size, p + at, n) - b->data);
 	}

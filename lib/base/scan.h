@@ -62,6 +62,20 @@ static inline uint64_t scan_high(scan_bytes v)
 	return scan_mask(v);
 }
 
+/* TALLY and one more in each byte that matches: at most 255 times before scan_tally_sum. */
+static inline scan_bytes scan_tally(scan_bytes tally, scan_bytes matches)
+{
+	return _mm_sub_epi8(tally, matches);
+}
+
+/* All that was tallied. */
+static inline uint64_t scan_tally_sum(scan_bytes tally)
+{
+	__m128i sums = _mm_sad_epu8(tally, _mm_setzero_si128());
+
+	return (uint64_t)(unsigned)(_mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4));
+}
+
 #elif defined __ARM_NEON && defined __aarch64__ /* all of aarch64 */
 # include <arm_neon.h>
 
@@ -105,6 +119,16 @@ static inline uint64_t scan_mask(scan_bytes matches)
 static inline uint64_t scan_high(scan_bytes v)
 {
 	return scan_mask(vcgtq_u8(v, vdupq_n_u8(0x7F)));
+}
+
+static inline scan_bytes scan_tally(scan_bytes tally, scan_bytes matches)
+{
+	return vsubq_u8(tally, matches);
+}
+
+static inline uint64_t scan_tally_sum(scan_bytes tally)
+{
+	return vaddlvq_u8(tally);
 }
 
 #else
@@ -159,7 +183,28 @@ static inline uint64_t scan_high(scan_bytes v)
 	return v & SCAN_HIGHS;
 }
 
+static inline scan_bytes scan_tally(scan_bytes tally, scan_bytes matches)
+{
+	return tally + (matches >> 7);
+}
+
+/* Added in pairs, then all four sums into the highest two bytes. */
+static inline uint64_t scan_tally_sum(scan_bytes tally)
+{
+	const uint64_t evens = UINT64_C(0x00FF00FF00FF00FF);
+
+	return ((tally & evens) + (tally >> 8 & evens)) * UINT64_C(0x0001000100010001) >> 48;
+}
+
 #endif
+
+/* The value that nothing was tallied in. */
+static inline scan_bytes scan_none(void)
+{
+	static const unsigned char zeros[SCAN_WIDTH];
+
+	return scan_load(zeros);
+}
 
 /* How many bytes match: the bits of MASK, added in pairs, then fours, then bytes. */
 static inline uint64_t scan_count(uint64_t mask)

@@ -7,24 +7,60 @@
 #include "lib/base/scan.h"
 #include "lib/data/documents_parts.h"
 
+#define TALLY_MOST 255
+
+/* Whether the line at P, which begins with white space, is blank, or ends later than N bytes from it. */
+static bool maybe_blank(const char *p, size_t n)
+{
+	size_t at = 0;
+
+	while (at < n && (p[at] == ' ' || p[at] == '\t' || p[at] == '\r'))
+		at++;
+	return at == n || p[at] == '\n';
+}
+
+/* The lowest bit of STOPS, line ends from P on with white space behind, that a blank line may follow; 0. */
+static uint64_t blank_stop(const char *p, size_t n, uint64_t stops)
+{
+	while (stops) {
+		size_t next = scan_first(stops) + 1;
+
+		if (maybe_blank(p + next, n - next))
+			return stops & (0 - stops);
+		stops &= stops - 1;
+	}
+	return 0;
+}
+
 size_t full_lines(const char *p, size_t n, uint64_t *lines)
 {
-	size_t end = 0;
+	scan_bytes tally = scan_none();
+	uint64_t last = 0, stop = 0;
+	size_t at, last_at = 0, tallied = 0;
 
 	if (n == 0 || (unsigned char)p[0] <= ' ')
 		return 0;
 	/* Each line end is looked at together with the byte behind it. */
-	for (size_t at = 0; n - at > SCAN_WIDTH; at += SCAN_WIDTH) {
-		uint64_t ends = scan_mask(scan_equal(scan_load(p + at), '\n'));
+	for (at = 0; n - at > SCAN_WIDTH; at += SCAN_WIDTH) {
+		scan_bytes matches = scan_equal(scan_load(p + at), '\n');
+		uint64_t ends = scan_mask(matches);
 		uint64_t spaces = scan_mask(scan_at_most(scan_load(p + at + 1), ' '));
-		uint64_t stop = ends & spaces;
 
-		ends = scan_up_to(ends, stop);
-		*lines += scan_count(ends);
-		if (ends)
-			end = at + scan_last(ends) + 1;
-		if (stop)
+		if (ends & spaces && (stop = blank_stop(p + at, n - at, ends & spaces))) {
+			last = scan_up_to(ends, stop);
+			last_at = at;
+			*lines += scan_count(last);
 			break;
+		}
+		last = ends ? ends : last;
+		last_at = ends ? at : last_at;
+		tally = scan_tally(tally, matches);
+		if (++tallied == TALLY_MOST) {
+			*lines += scan_tally_sum(tally);
+			tally = scan_none();
+			tallied = 0;
+		}
 	}
-	return end;
+	*lines += scan_tally_sum(tally);
+	return last ? last_at + scan_last(last) + 1 : 0;
 }

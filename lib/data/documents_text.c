@@ -51,6 +51,7 @@ static void move_front(struct text_reader *r)
 	r->base += r->from;
 	r->searched -= r->from;
 	r->no_cr = r->no_cr > r->from ? r->no_cr - r->from : 0;
+	r->valid = r->valid > r->from ? r->valid - r->from : 0;
 	r->line_from -= r->from;
 	r->to -= r->from;
 	r->from = 0;
@@ -84,6 +85,12 @@ static void make_room_for_file(struct text_reader *r)
 	r->capacity = r->data ? (size_t)size + 1 : 0;
 }
 
+/* Many documents' bytes are looked at together, while they are in the cache. */
+static void check_utf8(struct text_reader *r)
+{
+	r->valid += utf8_valid_prefix(r->data + r->valid, r->to - r->valid);
+}
+
 /* Reads what comes: *MORE tells whether anything did. A document may be longer by its end, CR LF. */
 static int fill(struct text_reader *r, bool *more)
 {
@@ -100,6 +107,7 @@ static int fill(struct text_reader *r, bool *more)
 		return -1;
 	r->to += got;
 	*more = got > 0;
+	check_utf8(r);
 	return 0;
 }
 
@@ -113,6 +121,10 @@ static int find_end(struct text_reader *r, char end, size_t *at)
 	bool more;
 
 	for (;;) {
+		if (r->to > r->searched && r->data[r->searched] == end) {
+			*at = ++r->searched;
+			return 1;
+		}
 		found = r->to > r->searched
 				? memchr(r->data + r->searched, end, r->to - r->searched)
 				: NULL;
@@ -267,7 +279,6 @@ static int next_file(struct text_reader *r, struct bytes *piece)
 	while (more) {
 		if (fill(r, &more))
 			return -1;
-		r->valid += utf8_valid_prefix(r->data + r->valid, r->to - r->valid);
 		find_cr(r, 0);
 	}
 	r->file_done = true;
@@ -332,23 +343,28 @@ static void look_at_crlf(struct text_reader *r, struct bytes *text)
 /* The name, and the line or page where there are several documents in the input. */
 static int set_source(struct text_reader *r, struct document *out)
 {
-	char digits[20];
-	size_t at = sizeof digits;
-
 	r->source.size = r->name_size;
 	if (r->o->options->split != DOCUMENTS_FILE) {
-		for (uint64_t n = r->piece_line; n; n /= 10)
-			digits[--at] = (char)('0' + n % 10);
-		digits[--at] = ':';
-		buffer_put(&r->source, digits + at, sizeof digits - at);
+		buffer_put_u8(&r->source, ':');
+		buffer_put_decimal(&r->source, r->piece_line);
 	}
 	out->source = buffer_bytes(&r->source);
 	return buffer_check(&r->source);
 }
 
+/* How many bytes of the piece that begins AT are known to be UTF-8. Pieces end with a character. */
+static size_t known_valid(struct text_reader *r, size_t at, size_t n)
+{
+	if (r->valid < at)
+		r->valid = at; /* past what was not */
+	if (r->valid < at + n)
+		check_utf8(r);
+	return r->valid < at + n ? r->valid - at : n;
+}
+
 int text_reader_next(struct text_reader *r, struct document *out)
 {
-	uint64_t offset;
+	size_t at;
 	int got;
 
 	pass(r);
@@ -358,8 +374,9 @@ int text_reader_next(struct text_reader *r, struct document *out)
 		return got;
 	if (out->text.size > r->o->max_bytes)
 		return fail_long(r);
-	offset = r->base + (size_t)(out->text.data - r->data);
-	if (document_check(r->o, r->valid, &r->text, r->in->name, offset, out))
+	at = (size_t)(out->text.data - r->data);
+	if (document_check(r->o, known_valid(r, at, out->text.size), &r->text, r->in->name,
+			   r->base + at, out))
 		return -1;
 	look_at_crlf(r, &out->text);
 	return set_source(r, out) ? -1 : 1;

@@ -1,6 +1,8 @@
 /* tests/unit/test_buffer.c - bytes that grow */
 #include "lib/base/buffer.h"
 
+#include <stdio.h>
+
 #include "lib/base/err.h"
 #include "tests/tap.h"
 
@@ -40,6 +42,7 @@ static void test_values(void)
 static void test_format(void)
 {
 	struct buffer b = { 0 };
+	size_t wrong = 0;
 
 	buffer_format(&b, "%d-%s", 12, "x");
 	tap_is_bytes(buffer_bytes(&b), BYTES("12-x"), "formatted, without a NUL");
@@ -56,6 +59,16 @@ static void test_format(void)
 	buffer_put_decimal(&b, 10);
 	buffer_put_decimal(&b, UINT64_MAX);
 	tap_is_bytes(buffer_bytes(&b), BYTES("091018446744073709551615"), "digits");
+	for (uint64_t power = 1; power <= UINT64_MAX / 10; power *= 10)
+		for (uint64_t n = power - 1; n <= power + 1; n++) {
+			char want[24];
+
+			snprintf(want, sizeof want, "%llu", (unsigned long long)n);
+			buffer_clear(&b);
+			buffer_put_decimal(&b, n);
+			wrong += b.size != strlen(want) || memcmp(b.data, want, b.size) != 0;
+		}
+	tap_is_u64(wrong, 0, "digits about each power of ten");
 	buffer_free(&b);
 }
 

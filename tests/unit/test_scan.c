@@ -58,7 +58,39 @@ static void test_up_to(void)
 	tap_is_u64(wrong, 0, "up to a byte, and all without one");
 }
 
+/* As many matches in each byte as a tally holds. */
+static void test_tally(void)
+{
+	unsigned char bytes[SCAN_WIDTH];
+	scan_bytes tally = scan_none();
+	uint64_t want = 0;
+
+	for (size_t round = 0; round < 255; round++) {
+		for (size_t i = 0; i < SCAN_WIDTH; i++) {
+			bytes[i] = i < round % (SCAN_WIDTH + 1) || i == 0 ? 'a' : 'b';
+			want += bytes[i] == 'a';
+		}
+		tally = scan_tally(tally, scan_equal(scan_load(bytes), 'a'));
+	}
+	tap_is_u64(scan_tally_sum(scan_none()), 0, "nothing tallied");
+	tap_is_u64(scan_tally_sum(tally), want, "255 times");
+	memset(bytes, 'a', sizeof bytes);
+	tally = scan_none();
+	for (size_t round = 0; round < 255; round++)
+		tally = scan_tally(tally, scan_equal(scan_load(bytes), 'a'));
+	tap_is_u64(scan_tally_sum(tally), 255 * SCAN_WIDTH, "255 times everywhere");
+}
+
 /* --- lines --- */
+
+static bool is_blank(const char *p, size_t n)
+{
+	while (n && (*p == ' ' || *p == '\t' || *p == '\r')) {
+		p++;
+		n--;
+	}
+	return n == 0 || *p == '\n';
+}
 
 /* What full_lines promises, a line after the other. */
 static bool is_full(const char *p, size_t n, size_t got, uint64_t lines)
@@ -69,7 +101,7 @@ static bool is_full(const char *p, size_t n, size_t got, uint64_t lines)
 	while (at < got) {
 		const char *end = memchr(p + at, '\n', n - at);
 
-		if (!end || (unsigned char)p[at] <= ' ')
+		if (!end || is_blank(p + at, n - at))
 			return false;
 		at = (size_t)(end + 1 - p);
 		seen++;
@@ -77,12 +109,13 @@ static bool is_full(const char *p, size_t n, size_t got, uint64_t lines)
 	return at == got && seen == lines;
 }
 
-/* Lines are left to be looked at again only near the end, or before one that begins with white space. */
+/* Lines are left to be looked at again only near the end, before one that may be blank, or from the first on. */
 static bool is_enough(const char *p, size_t n, size_t got)
 {
 	const char *end = got < n ? memchr(p + got, '\n', n - got) : NULL;
 
-	return !end || (unsigned char)p[got] <= ' ' || n - (size_t)(end - p) <= 2 * SCAN_WIDTH;
+	return !end || is_blank(p + got, n - got) || (!got && (unsigned char)*p <= ' ') ||
+	       n - (size_t)(end - p) <= 2 * SCAN_WIDTH;
 }
 
 #define LONGEST 100
@@ -125,6 +158,7 @@ int main(void)
 {
 	tap_run(test_places);
 	tap_run(test_up_to);
+	tap_run(test_tally);
 	tap_run(test_full_lines);
 	return tap_done();
 }
