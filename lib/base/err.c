@@ -19,6 +19,7 @@
 
 static _Thread_local char text[ERR_TEXT_MAX + 1];
 static _Thread_local enum err_code last;
+static _Thread_local int last_errno;
 
 static const char gap[] = " ... ";
 
@@ -98,6 +99,7 @@ int err_set(enum err_code code, const char *format, ...)
 	va_start(args, format);
 	append(raw, 0, format, args);
 	va_end(args);
+	last_errno = 0;
 	return set(code, raw);
 }
 
@@ -114,7 +116,7 @@ int err_system(const char *format, ...)
 	at = append(raw, 0, format, args);
 	va_end(args);
 	snprintf(raw + at, RAW_MAX - at, ": %s", reason);
-	errno = number;
+	last_errno = errno = number;
 	return set(ERR_IO, raw);
 }
 
@@ -144,4 +146,24 @@ const char *err_text(void)
 enum err_code err_last(void)
 {
 	return last;
+}
+
+int err_errno(void)
+{
+	return last_errno;
+}
+
+void err_save(struct err_saved *out)
+{
+	out->code = last;
+	out->number = last_errno;
+	memcpy(out->text, text, sizeof(text));
+}
+
+int err_restore(const struct err_saved *saved)
+{
+	last = saved->code;
+	last_errno = saved->number;
+	memcpy(text, saved->text, sizeof(text));
+	return -1;
 }

@@ -41,5 +41,16 @@ int err_prefix(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The thread's last error. The text is valid until the thread's next error. */
 const char *err_text(void);
 enum err_code err_last(void);
+/* The errno that err_system put into it, for a caller that acts on a full disk; 0 for every other error. */
+int err_errno(void);
+
+/* The thread's error, kept while something is cleaned up, and put back; err_restore returns -1. */
+struct err_saved {
+	enum err_code code;
+	int number;
+	char text[ERR_TEXT_MAX + 1];
+};
+void err_save(struct err_saved *out);
+int err_restore(const struct err_saved *saved);
 
 #endif

@@ -66,7 +66,10 @@ struct run_folder;
  */
 int run_folder_open(struct run_folder **out, const char *path, bool resume, enum run_found *found);
 void run_folder_close(struct run_folder *r); /* NULL is allowed; the lock ends */
-/* With RUN_RESUME: its state, and the folder that `last` names; valid as long as R is. */
+/*
+ * Of the checkpoint that `last` names, after RUN_RESUME and after each checkpoint; NULL before. What they return stays valid, and
+ * stays as it is, as long as R is.
+ */
 const struct run_state *run_folder_state(const struct run_folder *r);
 const char *run_folder_last(const struct run_folder *r);
 

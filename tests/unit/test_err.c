@@ -37,12 +37,30 @@ static void test_system(void)
 	tap_is_text(err_text(), "out/x: No space left on device", "the system's reason comes last");
 	tap_is_i64(err_last(), ERR_IO, "its code is ERR_IO");
 	tap_is_i64(errno, ENOSPC, "errno stays");
+	tap_is_i64(err_errno(), ENOSPC, "and is in the error");
+	err_prefix("y");
+	tap_is_i64(err_errno(), ENOSPC, "behind a prefix too");
 	errno = 123456;
 	err_system("x");
 	tap_ok(strstr(err_text(), "123456"), "a number without a text is told as a number");
 	tap_is_i64(err_memory(4096), -1, "err_memory returns -1");
 	tap_is_text(err_text(), "out of memory: 4096 bytes refused", "the size that was refused");
 	tap_is_i64(err_last(), ERR_MEMORY, "its code is ERR_MEMORY");
+}
+
+static void test_save(void)
+{
+	struct err_saved saved;
+
+	errno = EDQUOT;
+	err_system("x");
+	err_save(&saved);
+	err_set(ERR_FORMAT, "y");
+	tap_is_i64(err_errno(), 0, "not of the system");
+	tap_is_i64(err_restore(&saved), -1, "put back");
+	tap_ok(strncmp(err_text(), "x: ", 3) == 0, "the text");
+	tap_is_i64(err_last(), ERR_IO, "the code");
+	tap_is_i64(err_errno(), EDQUOT, "the number");
 }
 
 /* Unicode 15, table 3-7 says what is well-formed; the rest is what drives a terminal. */
@@ -142,6 +160,7 @@ int main(void)
 	tap_run(test_set);
 	tap_run(test_prefix);
 	tap_run(test_system);
+	tap_run(test_save);
 	tap_run(test_unprintable);
 	tap_run(test_long);
 	tap_run(test_threads);
