@@ -24,10 +24,11 @@ static const struct cmd_option options[] = {
 
 static const struct cmd_spec spec = {
 	.name = "census",
-	.operands = "",
+	.operands = "[model]",
 	.summary = "count the nodes, operations and bytes of a graph",
 	.options = options,
-	.notes = "Nothing is run, and no memory is taken for the model.",
+	.notes = "MODEL is a folder or a .gguf. Nothing is run.",
+	.max_operands = 1,
 };
 
 static double share(double part, double whole)
@@ -102,10 +103,22 @@ struct eager {
 	double bytes;
 };
 
+/* What the Transformers library composes is known of llama alone; it has no weights in blocks. */
+static bool comparable(const struct cmd_example_model *m)
+{
+	return m->made_up ||
+	       (m->lm.config->architecture == HF_LLAMA && model_kind(m->lm.model) == MODEL_FOLDER);
+}
+
 static struct eager count_eager(const struct cmd_example_model *m)
 {
 	struct eager e = { 0 };
 
+	if (!comparable(m) && !show_eager)
+		return e;
+	if (!comparable(m))
+		cmd_die("%s: what eager PyTorch calls is known of folders of llama alone",
+			model_path(m->lm.model));
 	if (eager_collect(m->graph, m->forward, m->example.loss != NULL, &e.rows, &e.n) < 0)
 		cmd_die("%s", err_text());
 	for (size_t i = 0; i < e.n; i++) {
@@ -167,7 +180,8 @@ static void print_census(struct cmd_example_model *m, const struct eager *e)
 		print_all_json(rows, n);
 	else
 		print_table(rows, n);
-	print_ratio(e, sum_of(rows, n).bytes);
+	if (e->rows)
+		print_ratio(e, sum_of(rows, n).bytes);
 	free(rows);
 	plan_free(p);
 }
@@ -178,7 +192,7 @@ int main(int argc, char **argv)
 	struct eager e;
 
 	cmd_begin(&spec, &argc, &argv);
-	cmd_example_build(&m);
+	cmd_example_build(&m, argv[0]);
 	e = count_eager(&m);
 	if (show_eager)
 		print_eager(&e);

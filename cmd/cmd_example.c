@@ -1,8 +1,10 @@
-/* cmd/cmd_example.c - from options to an example model */
+/* cmd/cmd_example.c - from options to an example model, from a path to a language model */
 
 #include "cmd/cmd_example.h"
 
-struct cmd_example cmd_example = { .kind = -1, .tokens = 512, .width = 768 };
+#include <inttypes.h>
+
+struct cmd_example cmd_example = { .kind = -1, .tokens = 512 };
 
 const char *const cmd_example_kinds[] = { "mlp", "block", NULL };
 const char *const cmd_example_optimizers[] = { "none", "sgd", "adamw", "lion", NULL };
@@ -23,6 +25,8 @@ static struct example_config config_of(const struct cmd_example *e)
 	};
 	bool block = c.kind == EXAMPLE_BLOCK;
 
+	if (!c.width)
+		c.width = 768;
 	if (!c.ffn)
 		c.ffn = block ? (c.width * 8 / 3 + 63) / 64 * 64 : 4 * c.width;
 	if (!c.layers)
@@ -41,24 +45,134 @@ static enum dtype dtype_of(int word)
 	return dtypes[word];
 }
 
-void cmd_example_build(struct cmd_example_model *m)
+static bool is_training(void)
 {
-	bool train = cmd_example.train || cmd_example.optimizer != EXAMPLE_NONE;
-	struct graph_options options = { .compute = dtype_of(cmd_example.dtype), .train = train };
+	return cmd_example.train || cmd_example.optimizer != EXAMPLE_NONE;
+}
 
-	*m = (struct cmd_example_model){ 0 };
-	if (cmd_example.kind < 0)
-		cmd_misuse("--example is missing: mlp or block");
+static void new_graph(struct cmd_example_model *m)
+{
+	struct graph_options o = { .compute = dtype_of(cmd_example.dtype), .train = is_training() };
+
+	cmd_check(graph_new(&m->graph, m->store, &o));
+}
+
+static void title_example(struct cmd_example_model *m)
+{
+	const struct example_config *c = &m->config;
+	const char *many = c->layers == 1 ? "" : "s";
+
+	if (c->kind == EXAMPLE_MLP)
+		snprintf(m->title, sizeof(m->title),
+			 "mlp: %zu rows of %zu, %zu hidden, %zu layer%s", c->tokens, c->width,
+			 c->ffn, c->layers, many);
+	else
+		snprintf(m->title, sizeof(m->title),
+			 "block: %zu rows of %zu, %zu hidden, %zu heads, %zu layer%s", c->tokens,
+			 c->width, c->ffn, c->heads, c->layers, many);
+}
+
+static void build_example(struct cmd_example_model *m)
+{
 	m->config = config_of(&cmd_example);
+	m->made_up = true;
 	if (example_check(&m->config) < 0)
 		cmd_misuse("%s", err_text());
 	cmd_check(store_new(&m->store));
 	store_declaring(m->store, true);
-	cmd_check(graph_new(&m->graph, m->store, &options));
-	example_build(m->graph, &m->config, train, &m->example);
+	new_graph(m);
+	example_build(m->graph, &m->config, is_training(), &m->example);
+	title_example(m);
+}
+
+/* --- a language model --- */
+
+static void open_lm(struct cmd_example_model *m, const char *path)
+{
+	const struct cmd_example *e = &cmd_example;
+	uint64_t tokens = e->tokens;
+
+	if (e->width || e->ffn || e->layers || e->heads || e->kv_heads || e->vocab)
+		cmd_misuse("sizes are those of %s: only -n may be given", path);
+	cmd_check(lm_open(&m->lm, path, NULL));
+	if (tokens > m->lm.config->context)
+		tokens = m->lm.config->context;
+	m->store = m->lm.store;
+	m->config.tokens = (size_t)tokens;
+	m->config.vocab = (size_t)m->lm.config->vocab_size;
+	snprintf(m->title, sizeof(m->title),
+		 BYTES_FMT ": %zu rows of %" PRIu64 ", %" PRIu32 " layers",
+		 BYTES_ARG(m->lm.config->model_type), m->config.tokens, m->lm.config->hidden_size,
+		 m->lm.config->n_layers);
+}
+
+/* The mean over all rows. */
+static struct tensor *mean_loss(struct cmd_example_model *m, struct tensor *hidden)
+{
+	struct cross_entropy o = { .ignore = -1 };
+	struct example *x = &m->example;
+
+	x->target = graph_input(m->graph, "target", DTYPE_I32, SHAPE(m->config.tokens));
+	x->loss =
+		op_mean(m->graph, lm_loss(m->graph, m->lm.config, hidden, x->target, &o), 0, false);
+	return x->loss;
+}
+
+/* What of the file takes no part is said. */
+static void say_unused(const struct cmd_example_model *m)
+{
+	const char *name = NULL;
+	size_t n = lm_unused(&m->lm, m->graph, &name, 1), unknown = m->lm.report.n_unknown;
+
+	if (n)
+		cmd_note("%s: %zu tensor%s not used, the first %s", model_path(m->lm.model), n,
+			 n == 1 ? "" : "s", name);
+	if (unknown)
+		cmd_note("%s: %zu tensor%s not known, the first %s", model_path(m->lm.model),
+			 unknown, unknown == 1 ? "" : "s", m->lm.report.unknown[0]);
+}
+
+static void build_lm(struct cmd_example_model *m, const char *path)
+{
+	struct lm_inputs in = { 0 };
+	struct tensor *y;
+	size_t n;
+
+	open_lm(m, path);
+	n = m->config.tokens;
+	new_graph(m);
+	m->example.x = in.ids = graph_input(m->graph, "x", DTYPE_I32, SHAPE(n));
+	in.positions = op_reshape(m->graph, op_arange(m->graph, DTYPE_I32, n, 0, 1), SHAPE(n, 1));
+	in.context = n;
+	in.rope_paired = m->lm.rope_paired;
+	m->example.y = y = lm_hidden(m->graph, m->lm.config, &in);
+	if (is_training() && !lm_has_head(m->lm.config))
+		cmd_die("%s: a " BYTES_FMT " has no head, and so no loss", path,
+			BYTES_ARG(m->lm.config->class_name));
+	if (is_training())
+		graph_output(m->graph, mean_loss(m, y), "loss");
+	else
+		graph_output(m->graph,
+			     lm_has_head(m->lm.config) ? lm_logits(m->graph, m->lm.config, y) : y,
+			     "y");
+	cmd_check(graph_check(m->graph));
+	say_unused(m);
+}
+
+void cmd_example_build(struct cmd_example_model *m, const char *path)
+{
+	*m = (struct cmd_example_model){ 0 };
+	if (path && cmd_example.kind >= 0)
+		cmd_misuse("either --example or a model");
+	if (path)
+		build_lm(m, path);
+	else if (cmd_example.kind < 0)
+		cmd_misuse("a model is missing, or --example: mlp or block");
+	else
+		build_example(m);
 	cmd_check(graph_check(m->graph));
 	m->forward = graph_n_nodes(m->graph);
-	if (train)
+	if (is_training())
 		cmd_check(example_train(m->graph, &m->example,
 					(enum example_optimizer)cmd_example.optimizer));
 }
@@ -66,5 +180,8 @@ void cmd_example_build(struct cmd_example_model *m)
 void cmd_example_free(struct cmd_example_model *m)
 {
 	graph_free(m->graph);
-	store_free(m->store);
+	if (m->made_up)
+		store_free(m->store);
+	else
+		lm_close(&m->lm);
 }

@@ -1,11 +1,12 @@
 /*
- * cmd/cmd_example.h - the options of tools that look at the example models (lib/model/example.h)
+ * cmd/cmd_example.h - the options of tools that look at graphs of models: the examples (lib/model/example.h), and language models on disk
  */
 #ifndef CMD_CMD_EXAMPLE_H
 #define CMD_CMD_EXAMPLE_H
 
 #include "cmd/cmd.h"
 #include "lib/model/example.h"
+#include "lib/model/lm.h"
 
 struct cmd_example {
 	int kind, optimizer, dtype; /* kind: -1 while none is given */
@@ -21,7 +22,7 @@ extern const char *const cmd_example_kinds[], *const cmd_example_optimizers[],
 /* clang-format off */
 #define CMD_EXAMPLE \
 	CMD_ENUM(0, "example", &cmd_example.kind, cmd_example_kinds, "MODEL", "mlp: products with a gelu between; block: transformer blocks"), \
-	CMD_SIZE('n', "tokens", &cmd_example.tokens, 1, CMD_EXAMPLE_MOST, "rows (default 512)"), \
+	CMD_SIZE('n', "tokens", &cmd_example.tokens, 1, CMD_EXAMPLE_MOST, "rows (default 512; of a language model at most its context)"), \
 	CMD_SIZE(0, "width", &cmd_example.width, 1, CMD_EXAMPLE_MOST, "numbers a row (default 768)"), \
 	CMD_SIZE(0, "ffn", &cmd_example.ffn, 1, CMD_EXAMPLE_MOST, "hidden width (default 4 widths, of a block 8/3, in 64s)"), \
 	CMD_SIZE('l', "layers", &cmd_example.layers, 1, 10000, "blocks, or products (default 1, of an mlp 2)"), \
@@ -33,15 +34,21 @@ extern const char *const cmd_example_kinds[], *const cmd_example_optimizers[],
 	CMD_ENUM(0, "optimizer", &cmd_example.optimizer, cmd_example_optimizers, "NAME", "and the update: none, sgd, adamw, lion")
 /* clang-format on */
 
-/* The model that the options describe, its store declared without values. Ends the tool at an error. */
 struct cmd_example_model {
+	struct lm lm; /* closed for the examples */
 	struct store *store;
 	struct graph *graph;
-	struct example_config config;
+	struct example_config config; /* of a language model: tokens and vocab alone */
 	struct example example;
 	size_t forward; /* nodes of the graph before the gradients */
+	bool made_up;	/* an example: the store is declared, without values */
+	char title[160];
 };
-void cmd_example_build(struct cmd_example_model *m);
+/*
+ * The model that the options describe, or the language model at PATH (a folder or a .gguf) where one is given: its
+ * logits, or with a loss the mean cross-entropy, of one sequence. Ends the tool at an error, and where both are asked for, or neither.
+ */
+void cmd_example_build(struct cmd_example_model *m, const char *path);
 void cmd_example_free(struct cmd_example_model *m);
 
 #endif

@@ -38,10 +38,11 @@ static const struct cmd_option options[] = {
 
 static const struct cmd_spec spec = {
 	.name = "show-graph",
-	.operands = "",
+	.operands = "[model]",
 	.summary = "show a graph as it will run",
 	.options = options,
-	.notes = "Nothing is run but for --op-stats.",
+	.notes = "MODEL is a folder or a .gguf. Nothing is run but for --op-stats.",
+	.max_operands = 1,
 };
 
 static void print_buffer(struct buffer *b)
@@ -210,20 +211,11 @@ static void print_arena(const struct plan *p, const struct graph *g)
 
 /* --- the picture, the run --- */
 
-static void draw_picture(const struct plan *p, const struct example_config *c)
+static void draw_picture(const struct plan *p, const struct cmd_example_model *m)
 {
-	char title[160];
-	size_t steps = plan_n_steps(p);
-	const char *many = c->layers == 1 ? "" : "s";
+	char title[200];
 
-	if (c->kind == EXAMPLE_MLP)
-		snprintf(title, sizeof(title),
-			 "mlp: %zu rows of %zu, %zu hidden, %zu layer%s; %zu steps", c->tokens,
-			 c->width, c->ffn, c->layers, many, steps);
-	else
-		snprintf(title, sizeof(title),
-			 "block: %zu rows of %zu, %zu hidden, %zu heads, %zu layer%s; %zu steps",
-			 c->tokens, c->width, c->ffn, c->heads, c->layers, many, steps);
+	snprintf(title, sizeof(title), "%s; %zu steps", m->title, plan_n_steps(p));
 	cmd_check(picture_arena(p, title, picture));
 }
 
@@ -257,7 +249,8 @@ static void run(struct plan *p, struct cmd_example_model *m)
 {
 	struct stats_limits limits = limits_of();
 
-	cmd_check(example_fill_store(m->store, cmd_graph.seed));
+	if (m->made_up)
+		cmd_check(example_fill_store(m->store, cmd_graph.seed));
 	cmd_check(example_fill_inputs(p, m->graph, &m->config, cmd_graph.seed));
 	cmd_check(plan_run(p, cmd_graph.seed, 0));
 	plan_measure(p, true);
@@ -279,7 +272,7 @@ static void show(struct plan *p, struct cmd_example_model *m)
 		print_buffer(&dot);
 	}
 	if (picture)
-		draw_picture(p, &m->config);
+		draw_picture(p, m);
 	if (!show_memory && !show_arena && !as_dot && !picture)
 		print_nodes(p);
 	if (cmd_graph.op_stats)
@@ -295,7 +288,7 @@ int main(int argc, char **argv)
 	cmd_begin(&spec, &argc, &argv);
 	if (show_memory + show_arena + as_dot > 1)
 		cmd_misuse("one of --memory-plan, --arena and --dot at a time");
-	cmd_example_build(&m);
+	cmd_example_build(&m, argv[0]);
 	o.recompute = recompute;
 	cmd_plan_options(&o);
 	cmd_check(plan_new(&p, m.graph, &o));

@@ -112,8 +112,10 @@ all() { awk -F '\t' -v c="$1" '$1 == "all" { print $c }' "$out"; }
 	done
 	try census --example mlp --width 1000000000 --ffn 1000000000 -n 1000000000
 	[ "$status" = 0 ] || one_line_error
-	try census model
+	try census one two
 	one_usage_line
+	refuses census nothing
+	has "$err" 'census: nothing: No such file or directory'
 }
 
 @test 'a full disk, a closed stdout, a reader that left' {
@@ -129,4 +131,19 @@ all() { awk -F '\t' -v c="$1" '$1 == "all" { print $c }' "$out"; }
 @test 'the page: options and examples' {
 	options_match_man census
 	man_examples census
+}
+
+@test 'a language model from its folder: products by hand' {
+	local layer head
+
+	# q k v o, then gate up down; two layers; the head
+	layer=$((32 * 40 + 2 * 32 * 20 + 40 * 32 + 3 * 32 * 44))
+	head=$((32 * 61))
+	works census "$ROOT/fixtures/good/lm/llama" -n 16
+	[ "$(awk -F '\t' '$2 == "matmul" { print $3, $4 }' "$out")" = "15 $((2 * 16 * (2 * layer + head)))" ] || show "$out"
+	tail -n1 "$out" | grep -qE '^# eager PyTorch: [0-9]+ bytes in [0-9]+ calls; here [0-9]+: 0\.[0-9]{3} of it$' || show "$out"
+	works census "$ROOT/fixtures/good/lm/gemma3" -n 16 --train
+	tail -n1 "$out" | grep -q '^all	' || show "$out"
+	refuses census --eager "$ROOT/fixtures/good/lm/gemma3"
+	has "$err" 'fixtures/good/lm/gemma3: what eager PyTorch calls is known of folders of llama alone'
 }

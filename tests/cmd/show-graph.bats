@@ -212,6 +212,46 @@ valid_dot()
 
 @test 'the page: options and examples' {
 	options_match_man show-graph
+	ln -s "$ROOT/fixtures/good/lm/qwen3" model
 	man_examples show-graph
 	[ -s arena.png ]
+}
+
+@test 'language models of every family, from their folders' {
+	local family models=$ROOT/fixtures/good/lm
+
+	for family in llama mistral smollm3 qwen2 qwen3 gemma3 gpt2 bert; do
+		works show-graph -n 16 "$models/$family"
+		[ ! -s "$err" ] || show "$err"
+		[ "$(column 8 | tail -n1)" = 'f32[16, 61]' ] || show "$out"
+		works show-graph -n 16 --optimizer adamw --recompute "$models/$family"
+		[ "$(column 2 | sort -u | paste -sd ' ')" = 'again backward forward update' ] || show "$out"
+	done
+	has "$out" '	attention	bert.encoder.layer.1	'
+}
+
+@test 'a language model: rows, what is not used, its own values, options that do not fit' {
+	local models=$ROOT/fixtures/good/lm
+
+	# no more rows than its context of 48
+	works show-graph "$models/gpt2"
+	has "$out" 'f32[48, 61]'
+	try show-graph "$models/bert-bare"
+	[ "$status" = 0 ]
+	has "$err" 'bert-bare: 2 tensors not used, the first bert.pooler.dense.bias'
+	try show-graph -n 8 --op-stats --runs 1 "$models/llama"
+	[ "$status" = 0 ]
+	has "$err" 'attention' 'in all'
+	refuses show-graph --train "$models/bert-bare"
+	has "$err" 'bert-bare: a BertModel has no head, and so no loss'
+	try show-graph --width 32 "$models/llama"
+	one_usage_line
+	has "$err" 'only -n may be given'
+	try show-graph --example mlp "$models/llama"
+	one_usage_line
+	has "$err" 'either --example or a model'
+	refuses show-graph "$ROOT/fixtures/good/lm/qwen3/model.safetensors"
+	has "$err" 'no configuration; give the folder'
+	refuses show-graph nothing
+	has "$err" 'nothing: No such file or directory'
 }
