@@ -11,7 +11,7 @@
 static struct tensor *attention(struct graph *g, const struct hf_config *c,
 				const struct lm_inputs *in, struct tensor *x, uint32_t layer)
 {
-	struct attention a = lm_attention(in);
+	struct attention a = lm_attention(g, in);
 	size_t width = c->hidden_size, n = c->n_heads, dim = c->head_dim;
 	struct tensor *q, *k, *v;
 	struct lm_keys keys;

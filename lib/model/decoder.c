@@ -49,7 +49,7 @@ static struct tensor *turned(const struct decoder *d, struct tensor *x, const ch
 static struct tensor *attention(const struct decoder *d, struct tensor *x, uint32_t layer)
 {
 	const struct hf_config *c = d->c;
-	struct attention a = lm_attention(d->in);
+	struct attention a = lm_attention(d->g, d->in);
 	struct tensor *q, *k, *v, *h;
 	struct lm_keys keys;
 

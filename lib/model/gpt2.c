@@ -20,7 +20,7 @@ static double score_scale(const struct hf_config *c, uint32_t layer)
 static struct tensor *attention(struct graph *g, const struct hf_config *c,
 				const struct lm_inputs *in, struct tensor *x, uint32_t layer)
 {
-	struct attention a = lm_attention(in);
+	struct attention a = lm_attention(g, in);
 	struct tensor *all, *q, *k, *v;
 	struct lm_keys keys;
 

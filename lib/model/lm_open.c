@@ -24,10 +24,10 @@ static int refuse_unknown(const struct lm *m)
 	const struct bind_report *r = &m->report;
 
 	return err_set(ERR_MISMATCH,
-		       "%s: %zu tensors that a model of the kind " BYTES_FMT
+		       "%s: %zu tensor%s that a model of the kind " BYTES_FMT
 		       " does not have, the first %s",
-		       model_path(m->model), r->n_unknown, BYTES_ARG(m->config->model_type),
-		       r->unknown[0]);
+		       model_path(m->model), r->n_unknown, r->n_unknown == 1 ? "" : "s",
+		       BYTES_ARG(m->config->model_type), r->unknown[0]);
 }
 
 static int load(struct lm *m, struct arena *arena, const struct lm_open_options *o)

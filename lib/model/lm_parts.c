@@ -2,7 +2,11 @@
 
 #include "lib/model/lm_parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+
+#include "lib/base/err.h"
+#include "lib/graph/op_table.h"
 
 struct tensor *lm_linear(struct graph *g, struct tensor *x, const char *name, size_t out, bool bias)
 {
@@ -73,21 +77,33 @@ struct tensor *lm_activation(struct graph *g, const struct hf_config *c, struct 
 	}
 }
 
-/* The layer's entry of the cache, made when a store is declared, with ROWS written. */
+/* The layer's entry of the cache; made when it is first asked for. */
+static struct store_entry *cache_entry(struct graph *g, const struct lm_cache *c, const char *name,
+				       const struct shape *shape)
+{
+	struct store_entry *e = store_find(graph_store(g), name);
+
+	if (!e)
+		e = store_add(graph_store(g), name, STORE_CACHE, c->dtype, shape);
+	if (!e)
+		graph_error(g, "%s", err_text());
+	else if (e->dtype != c->dtype || !shape_equal(&e->shape, shape))
+		graph_error(g, "%s is %s%s, not %s%s", name, dtype_name(e->dtype),
+			    shape_string(&e->shape), dtype_name(c->dtype), shape_string(shape));
+	return e;
+}
+
+/* With ROWS written. */
 static struct tensor *written(struct graph *g, const struct lm_cache *c, uint32_t layer,
 			      const char *which, struct tensor *rows)
 {
 	char name[40];
-	struct store *s = graph_store(g);
 	struct store_entry *e;
 
 	if (!rows || graph_check(g) < 0)
 		return NULL;
-	snprintf(name, sizeof(name), "cache.%u.%s", layer, which);
-	e = store_find(s, name);
-	if (!e)
-		e = store_add(s, name, STORE_CACHE, c->dtype,
-			      &SHAPE(c->slots, rows->shape.at[1], rows->shape.at[2]));
+	snprintf(name, sizeof(name), "cache.%" PRIu32 ".%s", layer, which);
+	e = cache_entry(g, c, name, &SHAPE(c->slots, rows->shape.at[1], rows->shape.at[2]));
 	return e ? op_kv_write(g, graph_entry(g, e), op_cast(g, rows, c->dtype), c->write) : NULL;
 }
 
@@ -100,14 +116,14 @@ struct lm_keys lm_cached(struct graph *g, const struct lm_inputs *in, uint32_t l
 				 written(g, in->cache, layer, "v", v) };
 }
 
-struct attention lm_attention(const struct lm_inputs *in)
+struct attention lm_attention(struct graph *g, const struct lm_inputs *in)
 {
 	struct attention a = { .q_documents = in->documents, .k_documents = in->documents };
 
 	if (!in->cache)
 		return a;
 	a.k_documents = in->cache->documents;
-	a.q_positions = in->positions;
+	a.q_positions = op_reshape(g, in->positions, SHAPE(in->positions->shape.at[0]));
 	a.k_positions = in->cache->positions;
 	a.pages = in->cache->pages;
 	a.page = in->cache->page;

@@ -37,6 +37,6 @@ struct lm_keys {
 struct lm_keys lm_cached(struct graph *g, const struct lm_inputs *in, uint32_t layer,
 			 struct tensor *k, struct tensor *v);
 /* Attention's operands that come of documents and cache; what the layer decides is the caller's. */
-struct attention lm_attention(const struct lm_inputs *in);
+struct attention lm_attention(struct graph *g, const struct lm_inputs *in);
 
 #endif

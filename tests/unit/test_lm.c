@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "formats/safetensors.h"
 #include "lib/base/arena.h"
+#include "lib/base/err.h"
 #include "lib/graph/op_table.h"
 #include "lib/graph/plan.h"
 #include "lib/model/lm.h"
@@ -226,6 +228,99 @@ static void test_documents(void)
 					check_documents(&m, families[i], level);
 		lm_close(&m);
 	}
+}
+
+/* --- keys and values of earlier tokens --- */
+
+enum { SLOTS = 48, PAGE = 4, PAGES = SLOTS / PAGE };
+
+/* Rows FROM to FROM + N of IDS, whose earlier rows are in the cache. The list of pages begins with none; they lie backwards. Logits of the last row to OUT. */
+static bool cached_step(const struct lm *m, int level, const int32_t *ids, size_t from, size_t n,
+			float *out)
+{
+	int32_t write[SLOTS], positions[SLOTS], key_positions[SLOTS], pages[PAGES],
+		zeros[SLOTS] = { 0 };
+	struct plan_options o = { .backend = backend_at(level) };
+	struct lm_cache cache = { .slots = SLOTS, .page = PAGE, .dtype = DTYPE_F32 };
+	struct lm_inputs in = { .context = SLOTS, .cache = &cache };
+	struct graph *g;
+	struct plan *p = NULL;
+	struct tensor *y;
+	bool done;
+
+	for (int32_t i = 0; i < SLOTS; i++)
+		key_positions[i] = i - PAGE < (int32_t)(from + n) ? i - PAGE : -1;
+	for (int32_t i = 0; i < PAGES; i++)
+		pages[i] = i ? PAGES - i : -1;
+	for (size_t i = 0; i < n; i++) {
+		positions[i] = (int32_t)(from + i);
+		write[i] = pages[(from + i) / PAGE + 1] * PAGE + positions[i] % PAGE;
+	}
+	tap_works(graph_new(&g, m->store, NULL), "a graph");
+	in.ids = column(g, ids + from, SHAPE(n), false);
+	in.positions = column(g, positions, SHAPE(n, 1), false);
+	in.documents = column(g, zeros, SHAPE(n), false);
+	cache.write = column(g, write, SHAPE(n), false);
+	cache.pages = column(g, pages, SHAPE(PAGES), false);
+	cache.documents = column(g, zeros, SHAPE(SLOTS), false);
+	cache.positions = column(g, key_positions, SHAPE(SLOTS), false);
+	y = lm_hidden(g, m->config, &in);
+	y = lm_logits(g, m->config, y ? op_slice(g, y, 0, n - 1, 1) : NULL);
+	graph_output(g, y, "logits");
+	done = tap_works(graph_check(g), "it builds") && tap_works(plan_new(&p, g, &o), "a plan") &&
+	       tap_works(plan_run(p, 0, 0), "a run");
+	if (done)
+		memcpy(out, plan_data(p, y), m->config->vocab_size * sizeof(*out));
+	plan_free(p);
+	graph_free(g);
+	return done;
+}
+
+/* A prompt at once, then token by token: the last row is that of one run. */
+static void check_cache(const char *family, int level)
+{
+	const size_t length = 21, prompt = 9;
+	struct safetensors *f = NULL;
+	struct lm m;
+	struct bench b = { 0 };
+	float got[64];
+	const float *want;
+	double worst = 0;
+	struct rows r = { .n = length };
+	size_t n;
+	bool works;
+
+	if (!open_family(&m, &f, family, NULL))
+		goto done;
+	r.ids = (const int32_t *)(const void *)find(f, "long", "/ids")->data;
+	works = cached_step(&m, level, r.ids, 0, prompt, got);
+	for (size_t i = prompt; works && i < length; i++)
+		works = cached_step(&m, level, r.ids, i, 1, got);
+	want = works ? run(&b, &m, backend_at(level), &r) : NULL;
+	n = m.config->vocab_size;
+	for (size_t i = 0; want && i < n; i++) {
+		double off = fabs((double)got[i] - (double)want[(length - 1) * n + i]);
+
+		worst = off <= worst ? worst : off;
+	}
+	tap_ok(want && worst < 2e-5, "%s at level %d through the cache: off by %.2g", family, level,
+	       worst);
+	end(&b);
+done:
+	safetensors_close(f);
+	lm_close(&m);
+}
+
+/* qwen2's rope depends on the context, which the two ways have unlike; bert has no order to keep. */
+static void test_cache(void)
+{
+	static const char *const cached[] = { "llama", "mistral", "smollm3",
+					      "qwen3", "gemma3",  "gpt2" };
+
+	for (size_t i = 0; i < sizeof(cached) / sizeof(*cached); i++)
+		for (int level = -1; level < LEVEL_COUNT; level++)
+			if (backend_at(level))
+				check_cache(cached[i], level);
 }
 
 /* --- gradients --- */
@@ -487,6 +582,140 @@ static void test_gguf_names(void)
 	free(text);
 }
 
+/* --- other spellings, refusals --- */
+
+static void write_text(const char *folder, const char *name, const char *text, size_t n)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "wb");
+	tap_ok(f && fwrite(text, 1, n, f) == n && fclose(f) == 0, "%s", path);
+}
+
+/* NAME with its start FROM changed to TO, and norms as they were once called. */
+static void respell(struct bytes name, const char *from, const char *to, bool gamma, char out[256])
+{
+	size_t skip = bytes_start_with(name, from) ? strlen(from) : 0;
+	bool weight = bytes_end_with(name, "LayerNorm.weight");
+	int n = (int)(name.size - skip);
+
+	if (gamma && (weight || bytes_end_with(name, "LayerNorm.bias")))
+		n -= weight ? 6 : 4;
+	else
+		gamma = false;
+	snprintf(out, 256, "%s%.*s%s", skip ? to : "", n, name.data + skip,
+		 !gamma	  ? ""
+		 : weight ? "gamma"
+			  : "beta");
+}
+
+/* A folder with the tensors of FAMILY, called otherwise, and one that nobody knows. */
+static const char *respelled(const char *folder, const char *family, const char *from,
+			     const char *to, bool gamma)
+{
+	static const struct tensor_info odd = { .name = { "odd", 3 },
+						.dtype = DTYPE_F32,
+						.n_dims = 1,
+						.shape = { 1 },
+						.n_elements = 1,
+						.n_bytes = 4 };
+	const char *path = tap_path(folder);
+	struct safetensors_writer *w;
+	struct outfile *f;
+	char names[64][256], config[128], weights[512], *text;
+	size_t size, n;
+	struct lm m;
+
+	mkdir(path, 0777);
+	snprintf(config, sizeof(config), "fixtures/good/lm/%s/config.json", family);
+	text = tap_fixture(config, &size);
+	write_text(path, "config.json", text, size);
+	free(text);
+	open_family(&m, NULL, family, NULL);
+	n = model_n_tensors(m.model);
+	snprintf(weights, sizeof(weights), "%s/model.safetensors", path);
+	tap_works(outfile_new(&f, weights), "a file");
+	tap_works(safetensors_writer_new(&w, true), "a writer");
+	for (size_t i = 0; i < n && i < 64; i++) {
+		struct tensor_info t = *model_tensor(m.model, i);
+
+		respell(t.name, from, to, gamma, names[i]);
+		t.name = bytes_of(names[i]);
+		safetensors_put_tensor(w, &t);
+	}
+	safetensors_put_tensor(w, &odd);
+	tap_works(safetensors_writer_begin(w, f), "its header");
+	for (size_t i = 0; i < n; i++)
+		safetensors_writer_data(w, model_tensor(m.model, i)->data,
+					model_tensor(m.model, i)->n_bytes);
+	safetensors_writer_data(w, "\0\0\0", 4);
+	tap_works(safetensors_writer_end(w), "its end");
+	tap_works(outfile_commit(f), "on disk");
+	safetensors_writer_free(w);
+	lm_close(&m);
+	return path;
+}
+
+/* It opens, all but `odd` is used, and an entry's bytes are those of the plain folder. */
+static void check_spelling(const char *path, const char *family, const char *entry)
+{
+	struct lm m, plain;
+
+	open_family(&plain, NULL, family, NULL);
+	if (tap_works(lm_open(&m, path, NULL), "%s", path)) {
+		tap_is_u64(m.report.n_unknown, 1, "%s: one tensor is not known", path);
+		tap_is_text(m.report.unknown ? m.report.unknown[0] : "", "odd", "it is named");
+		tap_is_u64(store_n(m.store), store_n(plain.store), "%s: entries", path);
+		tap_ok(store_find(m.store, entry) &&
+			       memcmp(store_find(m.store, entry)->data,
+				      store_find(plain.store, entry)->data,
+				      store_find(plain.store, entry)->size) == 0,
+		       "%s: %s", path, entry);
+	}
+	lm_close(&m);
+	lm_close(&plain);
+}
+
+static void test_spellings(void)
+{
+	const char *path = respelled("gpt2", "gpt2", "transformer.", "", false);
+	struct lm m;
+
+	check_spelling(path, "gpt2", "transformer.h.1.attn.c_attn.weight");
+	tap_fails(lm_open(&m, path, &(struct lm_open_options){ .strict = true }), ERR_MISMATCH,
+		  "gpt2: 1 tensor that a model of the kind gpt2 does not have, the first odd",
+		  "strict");
+	tap_ok(!m.model && !m.store, "nothing is left open");
+	check_spelling(respelled("bert", "bert", "bert.", "", true), "bert",
+		       "bert.encoder.layer.1.output.LayerNorm.bias");
+	check_spelling(respelled("seeing", "gemma3", "model.", "language_model.model.", false),
+		       "gemma3", "model.layers.2.mlp.up_proj.weight");
+	tap_fails(lm_open(&m, "fixtures/good/lm/qwen3/model.safetensors", NULL), ERR_MISSING,
+		  "no configuration", "a file alone");
+	tap_fails(lm_open(&m, tap_path("nothing"), NULL), ERR_IO, "nothing", "no such folder");
+}
+
+/* A tensor that is needed and missing is found when the graph is built, and named. */
+static void test_missing(void)
+{
+	static const int32_t id = 0;
+	const struct rows one = { .n = 1, .ids = &id };
+	struct store *empty;
+	struct graph *g;
+	struct lm m;
+
+	open_family(&m, NULL, "mistral", NULL);
+	tap_works(store_new(&empty), "a store");
+	tap_works(graph_new(&g, empty, NULL), "a graph");
+	hidden_of(g, m.config, &one);
+	tap_fails(graph_check(g), ERR_ARGUMENT, "no parameter model.embed_tokens.weight", "empty");
+	graph_free(g);
+	store_free(empty);
+	lm_close(&m);
+}
+
 /* --- first values --- */
 
 static double mean_square(const struct store_entry *e)
@@ -618,9 +847,12 @@ int main(void)
 	tap_run(test_rope);
 	tap_run(test_families);
 	tap_run(test_documents);
+	tap_run(test_cache);
 	tap_run(test_gradients);
 	tap_run(test_names);
 	tap_run(test_gguf_names);
+	tap_run(test_spellings);
+	tap_run(test_missing);
 	tap_run(test_initialize);
 	return tap_done();
 }
