@@ -3,15 +3,12 @@
  *
  * The colors are those of Okabe and Ito (2008), which people who see few colors tell apart.
  */
-#include <cairo-svg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/err.h"
 #include "lib/base/memory.h"
 #include "lib/base/number.h"
-#include "lib/base/outfile.h"
+#include "lib/eval/picture.h"
 #include "lib/eval/picture_parts.h"
 #include "lib/graph/op_table.h"
 
@@ -76,7 +73,7 @@ struct box {
 
 static struct box box_of(const struct frame *f, const struct plan_life *life)
 {
-	double end = (double)life->last + 1 < f->steps ? (double)life->last + 1 : f->steps;
+	double end = (double)life->last + 1 < f->x.to ? (double)life->last + 1 : f->x.to;
 	double x = frame_x(f, (double)life->first), y = frame_y(f, (double)life->to);
 
 	return (struct box){ x, y, frame_x(f, end) - x, frame_y(f, (double)life->from) - y };
@@ -181,7 +178,7 @@ static void draw_border(cairo_t *c, const struct frame *f, size_t step)
 	static const double dashes[] = { 3, 3 };
 	double x = frame_x(f, (double)step);
 
-	if ((double)step >= f->steps)
+	if ((double)step >= f->x.to)
 		return;
 	cairo_set_line_width(c, 1.2);
 	picture_color(c, 0x404040);
@@ -234,100 +231,75 @@ static uint64_t peak_of(const struct plan *p)
 	return peak;
 }
 
-static void draw(cairo_t *c, const struct plan *p, const char *title, const double *use)
+struct arena_page {
+	const struct plan *plan;
+	const char *title;
+	const double *use;
+};
+
+/* The power of 1000 that BYTES are told in. */
+static const char *unit_of(double bytes, double *unit)
 {
-	uint64_t peak = peak_of(p);
-	size_t n = plan_n_steps(p);
-	struct frame f = {
+	static const char *const names[] = { "B", "kB", "MB", "GB", "TB", "PB" };
+	int i = 0;
+
+	for (*unit = 1; i < 5 && bytes / *unit >= 1000; i++)
+		*unit *= 1000;
+	return names[i];
+}
+
+static struct frame frame_of(size_t steps, uint64_t peak, double unit, const char *label)
+{
+	return (struct frame){
 		.left = 84,
 		.top = 78,
 		.width = PICTURE_WIDTH - 84 - 224,
 		.height = PICTURE_HEIGHT - 78 - 66,
-		.steps = n ? (double)n : 1,
-		.bytes = peak ? (double)peak * 1.04 : 1,
+		.x = { .to = steps ? (double)steps : 1,
+		       .ticks = 12,
+		       .unit = 1,
+		       .whole = true,
+		       .label = "step, in the order in which they run" },
+		.y = { .to = peak ? (double)peak * 1.04 : 1,
+		       .ticks = 8,
+		       .unit = unit,
+		       .label = label },
 	};
+}
 
-	picture_color(c, 0xffffff);
-	cairo_paint(c);
-	cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+static void draw(cairo_t *c, const void *arg)
+{
+	const struct arena_page *page = arg;
+	const struct plan *p = page->plan;
+	uint64_t peak = peak_of(p);
+	size_t n = plan_n_steps(p);
+	struct frame f;
+	char label[64];
+	double unit;
+
+	snprintf(label, sizeof(label), "place in the arena, %s",
+		 unit_of(peak ? (double)peak * 1.04 : 1, &unit));
+	f = frame_of(n, peak, unit, label);
 	picture_axes(c, &f);
 	each_life(c, &f, p, draw_life);
-	draw_use(c, &f, use, n);
+	draw_use(c, &f, page->use, n);
 	each_life(c, &f, p, label_life);
 	draw_border(c, &f, plan_first_backward(p));
 	draw_peak(c, &f, peak);
 	draw_legend(c, &f, p);
 	picture_color(c, 0x202020);
-	picture_text(c, f.left, 32, 0, 17, title);
-}
-
-/* --- files --- */
-
-static cairo_status_t write_some(void *closure, const unsigned char *data, unsigned n)
-{
-	return outfile_write(closure, data, n) < 0 ? CAIRO_STATUS_WRITE_ERROR
-						   : CAIRO_STATUS_SUCCESS;
-}
-
-static bool ends_with(const char *path, const char *end)
-{
-	size_t n = strlen(path), m = strlen(end);
-
-	return n > m && strcmp(path + n - m, end) == 0;
-}
-
-/* The status of what was drawn; of a write that failed the error is set already. */
-static int checked(cairo_status_t status, const char *path)
-{
-	if (status == CAIRO_STATUS_SUCCESS)
-		return 0;
-	if (status == CAIRO_STATUS_WRITE_ERROR)
-		return -1;
-	return err_set(ERR_MEMORY, "%s: cairo: %s", path, cairo_status_to_string(status));
-}
-
-static int draw_to(struct outfile *f, const struct plan *p, const char *title, bool svg,
-		   const double *use)
-{
-	cairo_surface_t *s;
-	cairo_t *c;
-	cairo_status_t status;
-
-	s = svg ? cairo_svg_surface_create_for_stream(write_some, f, PICTURE_WIDTH, PICTURE_HEIGHT)
-		: cairo_image_surface_create(CAIRO_FORMAT_RGB24, PICTURE_WIDTH, PICTURE_HEIGHT);
-	c = cairo_create(s);
-	draw(c, p, title, use);
-	status = cairo_status(c);
-	cairo_destroy(c);
-	if (!svg && status == CAIRO_STATUS_SUCCESS)
-		status = cairo_surface_write_to_png_stream(s, write_some, f);
-	cairo_surface_finish(s);
-	if (status == CAIRO_STATUS_SUCCESS)
-		status = cairo_surface_status(s);
-	cairo_surface_destroy(s);
-	return checked(status, outfile_path(f));
+	picture_text(c, f.left, 32, 0, 17, page->title);
 }
 
 int picture_arena(const struct plan *p, const char *title, const char *path)
 {
-	bool svg = ends_with(path, ".svg");
-	struct outfile *f;
-	double *use;
+	double *use = bytes_in_use(p);
+	struct arena_page page = { p, title, use };
 	int result;
 
-	if (!svg && !ends_with(path, ".png"))
-		return err_set(ERR_ARGUMENT, "%s: a picture's name ends in .png or .svg", path);
-	use = bytes_in_use(p);
 	if (!use)
 		return -1;
-	if (outfile_new(&f, path) < 0) {
-		free(use);
-		return -1;
-	}
-	result = draw_to(f, p, title, svg, use);
+	result = picture_write(path, PICTURE_WIDTH, PICTURE_HEIGHT, draw, &page);
 	free(use);
-	if (result == 0)
-		return outfile_commit(f);
-	outfile_discard(f);
-	return -1;
+	return result;
 }

@@ -18,7 +18,7 @@ allowed()
 	case $1 in
 	cat-docs) echo "$common libarchive libz" ;;
 	tokenize | detokenize | show-tokens | train-tokenizer) echo "$common libpcre2-8 libz" ;;
-	show-graph) echo "$common libcairo" ;;
+	show-graph | plot-log) echo "$common libcairo" ;;
 	*) echo "$common" ;;
 	esac
 }
