@@ -35,21 +35,33 @@ struct work {
 
 /* --- weights and tokens --- */
 
+/* A normal of 0.02; norms are 1. Each part fills its share of every entry: draws go by place. */
+static void fill_part(void *arg, int part, int parts)
+{
+	const struct work *w = arg;
+
+	for (size_t i = 0; i < store_n(w->store); i++) {
+		struct store_entry *e = store_at(w->store, i);
+		struct random_stream r = random_at(1, 0, hash_short(e->name, strlen(e->name), 0));
+		size_t n = shape_elements(&e->shape), from = n / (size_t)parts * (size_t)part;
+		size_t to = part + 1 == parts ? n : from + n / (size_t)parts;
+
+		for (size_t j = from; j < to; j++)
+			((float *)e->data)[j] =
+				e->shape.n > 1 ? 0.02F * random_normal(&r, 0, j) : 1;
+	}
+}
+
 static int make_weights(struct work *w)
 {
 	if (lm_declare(w->store, &w->config) < 0)
 		return -1;
-	for (size_t i = 0; i < store_n(w->store); i++) {
-		struct store_entry *e = store_at(w->store, i);
-		struct random_stream r = random_at(1, 0, hash_short(e->name, strlen(e->name), 0));
-
-		if (store_allocate(w->store, e) < 0)
+	for (size_t i = 0; i < store_n(w->store); i++)
+		if (store_allocate(w->store, store_at(w->store, i)) < 0)
 			return -1;
-		for (size_t j = 0; j < shape_elements(&e->shape); j++)
-			((float *)e->data)[j] =
-				e->shape.n > 1 ? 0.02F * random_normal(&r, 0, j) : 1;
-		store_touch(e);
-	}
+	team_run(w->team, fill_part, w);
+	for (size_t i = 0; i < store_n(w->store); i++)
+		store_touch(store_at(w->store, i));
 	return 0;
 }
 
