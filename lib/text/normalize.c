@@ -161,6 +161,7 @@ int normalizer_run(const struct normalizer *n, struct text *text, struct text *s
 	for (size_t i = 0; i < n->n; i++)
 		if (run_step(&n->steps[i], text, scratch))
 			return -1;
+	text_shrink(scratch); /* before the model needs memory */
 	return 0;
 }
 

@@ -252,6 +252,7 @@ static int rewrite(const struct step *s, struct text_rewrite *w)
 	bool suffix = prefix && spec->sentencepiece.whitespace_as_suffix;
 	size_t at = 0, end = r.size;
 
+	text_rewrite_wide(w);
 	/* Elsewhere a text to keep changes nothing but spans. */
 	r.keeps = s->keep.cells && (s->charsmap || r.after_space || w->in->tracked);
 	if (r.after_space && skip_spaces(&r, &at) < 0)

@@ -15,10 +15,47 @@ static int reserve(struct text *t, size_t n)
 		return err_memory(SIZE_MAX);
 	if (need > t->capacity && mem_grow(&t->data, &t->capacity, need, 1))
 		return -1;
-	if (t->tracked && !t->plain && need > t->spans_capacity &&
-	    mem_grow(&t->spans, &t->spans_capacity, need, sizeof(*t->spans)))
-		return -1;
-	return 0;
+	if (!t->tracked || t->plain)
+		return 0;
+	if (t->wide)
+		return need > t->spans_capacity
+			       ? mem_grow(&t->spans, &t->spans_capacity, need, sizeof(*t->spans))
+			       : 0;
+	return need > t->narrow_capacity
+		       ? mem_grow(&t->narrow, &t->narrow_capacity, need, sizeof(*t->narrow))
+		       : 0;
+}
+
+/* Whether spans that end at most at END of the original need to be wide. Each is a character, or empty. */
+static bool needs_wide(size_t end)
+{
+	return end > UINT32_MAX >> TEXT_SPAN_BITS;
+}
+
+static uint32_t narrow(struct text_span s)
+{
+	return s.from << TEXT_SPAN_BITS | (s.to - s.from);
+}
+
+/* N bytes from AT on have the span S. There is room. */
+static void fill_spans(struct text *t, size_t at, size_t n, struct text_span s)
+{
+	for (size_t i = at; t->wide && i < at + n; i++)
+		t->spans[i] = s;
+	for (size_t i = at; !t->wide && i < at + n; i++)
+		t->narrow[i] = narrow(s);
+}
+
+/* N bytes of T from AT on have the spans of those of IN from FROM on. There is room. */
+static void copy_spans(struct text *t, size_t at, const struct text *in, size_t from, size_t n)
+{
+	if (!in->plain && t->wide && in->wide)
+		memcpy(t->spans + at, in->spans + from, n * sizeof(*t->spans));
+	else if (!in->plain && !t->wide && !in->wide)
+		memcpy(t->narrow + at, in->narrow + from, n * sizeof(*t->narrow));
+	else
+		for (size_t i = 0; i < n; i++)
+			fill_spans(t, at + i, 1, text_span_at(in, from + i));
 }
 
 /* Each byte's span is that of its character; a malformed byte is a character of its own. */
@@ -30,8 +67,8 @@ static void set_spans(struct text *t, uint32_t at)
 		to = from + 1;
 		while (to < t->size && to - from < 4 && (t->data[to] & 0xC0) == 0x80)
 			to++;
-		for (size_t i = from; i < to; i++)
-			t->spans[i] = (struct text_span){ at + (uint32_t)from, at + (uint32_t)to };
+		fill_spans(t, from, to - from,
+			   (struct text_span){ at + (uint32_t)from, at + (uint32_t)to });
 		from = to;
 	}
 }
@@ -43,6 +80,7 @@ int text_set(struct text *t, const char *data, size_t n, size_t at, bool tracked
 	t->size = 0;
 	t->tracked = tracked;
 	t->plain = tracked && utf8_valid_prefix(data, n) == n;
+	t->wide = tracked && needs_wide(at + n);
 	t->at = tracked ? (uint32_t)at : 0;
 	if (reserve(t, n))
 		return -1;
@@ -61,13 +99,14 @@ int text_cut(struct text *out, const struct text *in, size_t from, size_t to)
 	out->size = 0;
 	out->tracked = in->tracked;
 	out->plain = false;
+	out->wide = in->wide;
 	out->at = 0;
 	if (reserve(out, to - from))
 		return -1;
 	if (to > from)
 		memcpy(out->data, in->data + from, to - from);
 	if (to > from && in->tracked)
-		memcpy(out->spans, in->spans + from, (to - from) * sizeof(*out->spans));
+		copy_spans(out, 0, in, from, to - from);
 	out->size = to - from;
 	return 0;
 }
@@ -76,7 +115,16 @@ void text_free(struct text *t)
 {
 	free(t->data);
 	free(t->spans);
+	free(t->narrow);
 	*t = (struct text){ 0 };
+}
+
+void text_shrink(struct text *t)
+{
+	const size_t much = (size_t)1 << 22;
+
+	if (t->capacity > much || t->spans_capacity > much || t->narrow_capacity > much)
+		text_free(t);
 }
 
 static bool is_inside(const struct text *t, size_t i)
@@ -86,10 +134,16 @@ static bool is_inside(const struct text *t, size_t i)
 
 struct text_span text_span_at(const struct text *t, size_t i)
 {
+	const uint32_t lengths = (1u << TEXT_SPAN_BITS) - 1;
 	size_t from = i, to = i + 1;
 
-	if (!t->plain)
+	if (!t->plain && t->wide)
 		return t->spans[i];
+	if (!t->plain) {
+		uint32_t start = t->narrow[i] >> TEXT_SPAN_BITS;
+
+		return (struct text_span){ start, start + (t->narrow[i] & lengths) };
+	}
 	while (from > 0 && is_inside(t, from))
 		from--;
 	while (to < t->size && is_inside(t, to))
@@ -110,8 +164,15 @@ void text_rewrite_begin(struct text_rewrite *w, const struct text *in, struct te
 	out->size = 0;
 	out->tracked = in->tracked;
 	out->plain = false;
+	out->wide = in->wide;
 	out->at = in->at;
 	w->failed = reserve(out, in->size) != 0;
+}
+
+void text_rewrite_wide(struct text_rewrite *w)
+{
+	w->out->wide = true;
+	w->failed = w->failed || reserve(w->out, w->in->size) != 0;
 }
 
 /* Room for N more bytes in OUT; false, with the failure noted, when there is none. */
@@ -122,7 +183,8 @@ static inline bool make_room(struct text_rewrite *w, size_t n)
 	if (w->failed)
 		return false;
 	if (n <= out->capacity - out->size &&
-	    (!out->tracked || n <= out->spans_capacity - out->size))
+	    (!out->tracked ||
+	     n <= (out->wide ? out->spans_capacity : out->narrow_capacity) - out->size))
 		return true;
 	w->failed = reserve(w->out, n) != 0;
 	return !w->failed;
@@ -143,8 +205,7 @@ static void append(struct text_rewrite *w, const char *data, size_t n, struct te
 		for (size_t i = 0; i < n; i++)
 			to[i] = data[i];
 	if (out->tracked)
-		for (size_t i = 0; i < n; i++)
-			out->spans[out->size + i] = span;
+		fill_spans(out, out->size, n, span);
 	out->size += n;
 }
 
@@ -160,10 +221,8 @@ void text_keep(struct text_rewrite *w, size_t n)
 		memcpy(out->data + out->size, in->data + w->at, 16);
 	else
 		memcpy(out->data + out->size, in->data + w->at, n);
-	if (out->tracked && !in->plain)
-		memcpy(out->spans + out->size, in->spans + w->at, n * sizeof(*out->spans));
-	for (size_t i = 0; in->plain && i < n; i++)
-		out->spans[out->size + i] = text_span_at(in, w->at + i);
+	if (out->tracked)
+		copy_spans(out, out->size, in, w->at, n);
 	out->size += n;
 	w->at += n;
 }

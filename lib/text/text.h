@@ -23,18 +23,27 @@ struct text_span {
 struct text {
 	char *data; /* owned; well-formed UTF-8 unless the tokenizer is byte-level and keeps all bytes */
 	size_t size, capacity;
-	struct text_span *spans; /* one a byte, of a text that is tracked and not plain; owned */
-	size_t spans_capacity;
+	/*
+	 * One span a byte, of a text that is tracked and not plain; owned. Of a wide one in SPANS; else in NARROW, its start
+	 * above TEXT_SPAN_BITS bits of its length: most texts' spans are characters, and large texts' take most of the memory.
+	 */
+	struct text_span *spans;
+	uint32_t *narrow;
+	size_t spans_capacity, narrow_capacity;
 	uint32_t at; /* where in the original the text began */
 	bool tracked;
 	bool plain; /* tracked, well-formed and as it stood there: the spans are its characters */
+	bool wide;
 };
+
+#define TEXT_SPAN_BITS 3
 
 /* Makes TEXT the N bytes at DATA, which begin at byte AT of the original. 0, or -1 with the error set. */
 int text_set(struct text *t, const char *data, size_t n, size_t at, bool tracked);
 /* Makes OUT bytes FROM to TO of IN, where characters begin, with their spans. 0, or -1 with the error set. */
 int text_cut(struct text *out, const struct text *in, size_t from, size_t to);
-void text_free(struct text *t); /* what it holds; a zeroed struct is empty */
+void text_free(struct text *t);	  /* what it holds; a zeroed struct is empty */
+void text_shrink(struct text *t); /* frees what it holds, where that is much */
 
 /*
  * Builds a changed text in OUT (emptied first) from IN, piece by piece:
@@ -52,6 +61,8 @@ struct text_rewrite {
 	bool failed;
 };
 void text_rewrite_begin(struct text_rewrite *w, const struct text *in, struct text *out);
+/* OUT, still empty, is wide: the caller sets its spans as it likes. */
+void text_rewrite_wide(struct text_rewrite *w);
 void text_keep(struct text_rewrite *w, size_t n);
 void text_put(struct text_rewrite *w, const char *data, size_t n, size_t taken);
 void text_drop(struct text_rewrite *w, size_t n);

@@ -145,8 +145,44 @@ static void test_grows(void)
 	tap_works(text_rewrite_end(&w), "end");
 	tap_is_u64(out.size, 2 + 27500, "bytes");
 	for (size_t i = 0; i < out.size; i++)
-		sum += out.spans[i].to;
+		sum += text_span_at(&out, i).to;
 	tap_is_u64(sum, 1 + 27500 + 2, "every byte has a span");
+}
+
+/* Spans far into a document, and longer than a character. */
+static void test_wide(void)
+{
+	struct text_rewrite w;
+	struct text part = { 0 };
+
+	for (size_t i = 0; i < 3; i++) {
+		static const uint32_t places[] = { 0x1FFFFFFC, 0x1FFFFFFD, 0xFFFFFFFC };
+		uint32_t at = places[i];
+
+		tap_works(text_set(&in, "a\xc3\xa9", 3, at, true), "set");
+		text_rewrite_begin(&w, &in, &out);
+		text_put(&w, "__", 2, 0);
+		tap_works(text_rewrite_end(&w), "end");
+		is_span(&out, 0, 1, at, at + 1, "what was put");
+		is_span(&out, 3, 5, at + 1, at + 3, "what was kept");
+		tap_works(text_cut(&part, &out, 3, 5), "cut");
+		is_span(&part, 0, 2, at + 1, at + 3, "the part");
+	}
+	tap_works(text_set(&in, "a\x80", 2, 0xFFFFFFFD, true), "not UTF-8, far away");
+	is_span(&in, 0, 1, 0xFFFFFFFD, 0xFFFFFFFF, "its span");
+	tap_works(text_set(&in, "ab", 2, 0, true), "set");
+	text_rewrite_begin(&w, &in, &out);
+	text_rewrite_wide(&w);
+	text_keep(&w, 2);
+	out.spans[1].to = 100;
+	tap_works(text_rewrite_end(&w), "end");
+	is_span(&out, 0, 1, 0, 1, "as it was");
+	is_span(&out, 1, 2, 1, 100, "as it was set");
+	text_rewrite_begin(&w, &out, &part);
+	text_put(&w, "-", 1, 0);
+	tap_works(text_rewrite_end(&w), "rewritten again");
+	is_span(&part, 2, 3, 1, 100, "it stays");
+	text_free(&part);
 }
 
 /* A part of a text as it stood there, and of one that was changed or is not UTF-8. */
@@ -186,6 +222,7 @@ int main(void)
 	tap_run(test_several_characters_give_the_last_ones_span);
 	tap_run(test_changes);
 	tap_run(test_grows);
+	tap_run(test_wide);
 	tap_run(test_cuts);
 	text_free(&in);
 	text_free(&out);
