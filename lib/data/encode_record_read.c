@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/base/base64.h"
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
 #include "lib/data/encode_record_parts.h"
+#include "lib/data/record_text.h"
 
 static int add_part(struct record_encoder *e, struct record_part part)
 {
@@ -18,40 +18,14 @@ static int add_part(struct record_encoder *e, struct record_part part)
 
 /* --- fields --- */
 
-/* NAME itself (0), NAME_base64 (1), or another key (-1). */
-static int form_of(struct bytes key, const char *name)
-{
-	size_t n = strlen(name);
-
-	if (bytes_are(key, name))
-		return 0;
-	return key.size == n + 7 && bytes_start_with(key, name) && bytes_end_with(key, "_base64")
-		       ? 1
-		       : -1;
-}
-
 /* Which part KEY is; n for none. */
-static size_t part_of(const struct record_encoder *e, struct bytes key, int *form)
+static size_t part_of(const struct record_encoder *e, struct bytes key, enum record_form *form)
 {
 	size_t i = 0;
 
-	while (i < e->n && (*form = form_of(key, e->parts[i].field)) < 0)
+	while (i < e->n && (*form = record_form(key, e->parts[i].field)) == RECORD_OTHER)
 		i++;
 	return i;
-}
-
-/* The text that the base64 stands for, which nothing moves: room for all was made. */
-static int decode_base64(struct record_encoder *e, struct record_part *p)
-{
-	size_t from = e->decoded.size, bad;
-
-	if (!base64_get(&e->decoded, p->text, &bad))
-		return err_set(ERR_FORMAT, "\"%s_base64\" is not base64 at its byte %zu", p->field,
-			       bad);
-	if (buffer_check(&e->decoded) < 0)
-		return -1;
-	p->text = (struct bytes){ e->decoded.data + from, e->decoded.size - from };
-	return 0;
 }
 
 /* Fills the texts of the parts, whose fields are set. */
@@ -61,25 +35,26 @@ static int read_fields(struct record_encoder *e, struct bytes record,
 	struct json *j = e->json;
 	uint64_t plain = 0, base64 = 0; /* parts that are there, a bit each */
 	struct bytes key;
-	int form = 0;
+	enum record_form form = RECORD_OTHER;
 
 	json_init(j, record.data, record.size, place->name,
 		  &(struct json_limits){ .line = place->line });
 	json_object(j);
 	while (json_key(j, &key) > 0) {
 		size_t i = part_of(e, key, &form);
-		bool other = i == e->n || (form == 1 && plain >> i & 1);
+		bool other = i == e->n || (form == RECORD_BASE64 && plain >> i & 1);
 
 		if (other) {
 			json_skip(j, NULL);
 			continue;
 		}
 		json_string(j, &e->parts[i].text);
-		*(form ? &base64 : &plain) |= UINT64_C(1) << i;
+		*(form == RECORD_BASE64 ? &base64 : &plain) |= UINT64_C(1) << i;
 	}
 	if (json_end(j) < 0)
 		return -1;
 	buffer_clear(&e->decoded);
+	/* Room for all at once: texts that were decoded must not move. */
 	if (base64 && buffer_reserve(&e->decoded, record.size) < 0)
 		return -1;
 	for (size_t i = 0; i < e->n; i++) {
@@ -88,7 +63,7 @@ static int read_fields(struct record_encoder *e, struct bytes record,
 		if (!(base64 >> i & 1))
 			return err_set(ERR_MISSING, "%s:%" PRIu64 ": has no field \"%s\"",
 				       place->name, place->line, e->parts[i].field);
-		if (decode_base64(e, &e->parts[i]) < 0)
+		if (record_decode(&e->decoded, &e->parts[i].text, e->parts[i].field) < 0)
 			return err_prefix("%s:%" PRIu64, place->name, place->line);
 	}
 	return 0;

@@ -9,10 +9,29 @@
 
 #define SUFFIX "_base64"
 
-static bool is_base64_of(struct bytes key, const char *field)
+enum record_form record_form(struct bytes key, const char *field)
 {
-	return key.size == strlen(field) + strlen(SUFFIX) && bytes_start_with(key, field) &&
-	       bytes_end_with(key, SUFFIX);
+	size_t n = strlen(field);
+
+	if (!bytes_start_with(key, field))
+		return RECORD_OTHER;
+	if (key.size == n)
+		return RECORD_PLAIN;
+	return key.size == n + strlen(SUFFIX) && bytes_end_with(key, SUFFIX) ? RECORD_BASE64
+									     : RECORD_OTHER;
+}
+
+int record_decode(struct buffer *decoded, struct bytes *text, const char *field)
+{
+	size_t from = decoded->size, bad;
+
+	if (!base64_get(decoded, *text, &bad))
+		return err_set(ERR_FORMAT, "\"%s" SUFFIX "\" is not base64 at its byte %zu", field,
+			       bad);
+	if (buffer_check(decoded) < 0)
+		return -1;
+	*text = (struct bytes){ decoded->data + from, decoded->size - from };
+	return 0;
 }
 
 int record_text(struct bytes *out, struct json *j, struct buffer *decoded, struct bytes record,
@@ -20,17 +39,15 @@ int record_text(struct bytes *out, struct json *j, struct buffer *decoded, struc
 {
 	struct bytes key, encoded = { 0 };
 	bool plain = false, base64 = false;
-	size_t bad;
 
 	json_init(j, record.data, record.size, name, &(struct json_limits){ .line = line });
 	json_object(j);
 	while (json_key(j, &key) > 0) {
-		if (bytes_are(key, field))
-			plain = json_string(j, out) == 0;
-		else if (is_base64_of(key, field))
-			base64 = json_string(j, &encoded) == 0;
-		else
-			json_skip(j, NULL);
+		switch (record_form(key, field)) {
+		case RECORD_PLAIN: plain = json_string(j, out) == 0; break;
+		case RECORD_BASE64: base64 = json_string(j, &encoded) == 0; break;
+		default: json_skip(j, NULL);
+		}
 	}
 	if (json_end(j) < 0)
 		return -1;
@@ -40,10 +57,6 @@ int record_text(struct bytes *out, struct json *j, struct buffer *decoded, struc
 		return err_set(ERR_MISSING, "%s:%" PRIu64 ": has no field \"%s\"", name, line,
 			       field);
 	buffer_clear(decoded);
-	if (!base64_get(decoded, encoded, &bad))
-		return err_set(ERR_FORMAT,
-			       "%s:%" PRIu64 ": \"%s" SUFFIX "\" is not base64 at its byte %zu",
-			       name, line, field, bad);
-	*out = buffer_bytes(decoded);
-	return buffer_check(decoded);
+	*out = encoded;
+	return record_decode(decoded, out, field) < 0 ? err_prefix("%s:%" PRIu64, name, line) : 0;
 }

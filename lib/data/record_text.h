@@ -9,6 +9,14 @@
 #include "formats/json.h"
 #include "lib/base/buffer.h"
 
+/* How a record has a field: as text, or as base64 under the name with _base64 behind. */
+enum record_form { RECORD_PLAIN, RECORD_BASE64, RECORD_OTHER };
+
+/* Which KEY is of FIELD. */
+enum record_form record_form(struct bytes key, const char *field);
+/* Appends what the base64 of FIELD stands for to DECODED, and makes *TEXT that. 0, or -1. */
+int record_decode(struct buffer *decoded, struct bytes *text, const char *field);
+
 /*
  * RECORD, line LINE of NAME, is an object; its FIELD, or FIELD_base64, goes to *OUT, which is valid until the next use
  * of J and DECODED. 0, or -1 with `NAME:LINE: what`.
