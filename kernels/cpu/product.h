@@ -2,7 +2,7 @@
  * kernels/cpu/product.h - what a matrix product is asked for: matrices, batches, and where each lies
  *
  * matmul and matmul_acc as every kernel of products sees them: the leading axes of the result are batches, but when b has none
- * and the rows of all batches step evenly they are rows of one matrix.
+ * and the rows of all batches step evenly, those of the residual too, they are rows of one matrix.
  */
 #ifndef KERNELS_CPU_PRODUCT_H
 #define KERNELS_CPU_PRODUCT_H
@@ -36,10 +36,17 @@ SIMD_INLINE size_t product_leading(const struct kernel_tensor *t)
 	return n;
 }
 
+/* matmul's, whose shape is that of the result. */
+SIMD_INLINE const struct kernel_tensor *product_residual(const struct kernel_call *c)
+{
+	return c->n_in > 3 && c->in[3].n_axes ? &c->in[3] : NULL;
+}
+
 /* Of operands FIRST (0 in matmul, 1 in matmul_acc) and the one after it. */
 SIMD_INLINE struct product product_of(const struct kernel_call *c, int first)
 {
 	struct product p = { .a = &c->in[first], .b = &c->in[first + 1], .out = &c->out[0] };
+	const struct kernel_tensor *residual = first == 0 ? product_residual(c) : NULL;
 
 	p.m = p.a->shape[p.a->n_axes - 2];
 	p.k = p.a->shape[p.a->n_axes - 1];
@@ -48,7 +55,7 @@ SIMD_INLINE struct product product_of(const struct kernel_call *c, int first)
 	p.b_batches = product_leading(p.b);
 	p.row_axis = p.a->n_axes - 2;
 	if (p.b_batches == 1 && p.a->n_axes == p.out->n_axes && product_rows_are_one(p.a) &&
-	    product_rows_are_one(p.out)) {
+	    product_rows_are_one(p.out) && (!residual || product_rows_are_one(residual))) {
 		p.m *= p.batches;
 		p.batches = 1;
 	}

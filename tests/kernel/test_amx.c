@@ -141,6 +141,24 @@ static void other_shapes(void)
 	amx_dpbf16ps(0, 1, 2);
 }
 
+static void other_columns(void)
+{
+	struct config c = shapes(8, 4, 16);
+
+	c.row_bytes[2] = 60;
+	configure(c);
+	amx_dpbf16ps(0, 1, 2);
+}
+
+static void other_depth(void)
+{
+	struct config c = shapes(8, 4, 16);
+
+	c.rows[2] = 5;
+	configure(c);
+	amx_dpbf16ps(0, 1, 2);
+}
+
 static void test_faults(void)
 {
 	tap_ok(!traps(fine), "a product of whole tiles");
@@ -154,7 +172,9 @@ static void test_faults(void)
 	tap_ok(traps(rows_without_bytes), "rows of no bytes");
 	tap_ok(traps(a_ninth_tile), "a ninth tile");
 	tap_ok(traps(one_tile_twice), "an operand twice");
-	tap_ok(traps(other_shapes), "shapes that do not fit");
+	tap_ok(traps(other_shapes), "rows that do not fit");
+	tap_ok(traps(other_columns), "columns that do not fit");
+	tap_ok(traps(other_depth), "pairs that do not fit");
 }
 
 /* --- what a product gives: one row, K pairs, one column --- */
@@ -192,9 +212,13 @@ static void test_bf16(void)
 	       "the odd ones are another");
 	tap_ok(dot(0, 1, (float[]){ below, 0 }, (float[]){ scale, 0 }) == 0,
 	       "a subnormal operand is 0");
-	tap_ok(dot(below, 1, (float[]){ 0, 0 }, ones) == 0, "and so is what is added to");
-	tap_ok(dot(0, 1, (float[]){ least, 0 }, (float[]){ least / 2, 0 }) == 0,
-	       "a subnormal product is 0");
+	tap_ok(dot(below, 1, (float[]){ least, 0 }, (float[]){ least, 0 }) == 2 * below,
+	       "and so is what is added to");
+	tap_ok(dot(0, 1, (float[]){ least, least }, (float[]){ least / 2, least / 2 }) == 0,
+	       "and a product, though the sum of the two were none");
+	tap_ok(dot(0, 2, (float[]){ least, 0, least, 0 },
+		   (float[]){ least / 2, 0, least / 2, 0 }) == 0,
+	       "and each step of a chain");
 	tap_ok(isnan(dot(0, 1, (float[]){ INFINITY, 0 }, (float[]){ 0, 0 })), "infinity by 0");
 	tap_ok(isinf(dot(0, 1, (float[]){ INFINITY, 0 }, ones)), "infinity");
 }
@@ -230,7 +254,7 @@ static void test_edges(void)
 
 	for (size_t i = 0; i < sizeof(from); i++)
 		from[i] = (uint8_t)(i % 251 + 1);
-	memset(to, 0, sizeof(to));
+	memset(to, 0xff, sizeof(to)); /* which FROM has not */
 	configure(c);
 	amx_load(0, from, 64);
 	amx_store(0, to, 64);
@@ -239,7 +263,7 @@ static void test_edges(void)
 		bool inside = i / 64 < 3 && i % 64 < 12;
 
 		kept += inside && to[i] == from[i];
-		written += !inside && to[i];
+		written += !inside && to[i] != 0xff;
 	}
 	tap_is_u64(kept, 36, "3 rows of 12 bytes there and back");
 	tap_is_u64(written, 0, "and nothing else");

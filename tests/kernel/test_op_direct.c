@@ -2,7 +2,7 @@
  * tests/kernel/test_op_direct.c - kernels of every level, called by themselves, where cases of ops.def do not reach
  *
  * Tables of block-quantized rows, and parameters of bf16 that are rounded stochastically: there to the bit of ref, since the steps
- * are exact in f32, and without bias.
+ * are exact in f32, and without bias. Products with gaps between their batches.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -136,6 +136,71 @@ static void check_head(enum dtype t, int level)
 	}
 }
 
+/* --- batches --- */
+
+#define BATCHES	      3
+#define BATCH_ROWS    21
+#define BATCH_COLUMNS 40
+#define BATCH_DEPTH   33
+#define BATCH_GAP     7 /* elements */
+
+enum { BATCH_A, BATCH_B, BATCH_RESIDUAL, BATCH_OUT, BATCH_OPERANDS };
+
+static float small_float(size_t i)
+{
+	return (float)(i * 37 % 13) - 6;
+}
+
+/* BATCHES matrices of ROWS x COLUMNS in DATA, with or without a gap after each, of small integers: sums of them are exact. */
+static struct kernel_tensor batches_of(enum dtype t, void *data, size_t rows, size_t columns,
+				       bool gap)
+{
+	size_t step = rows * columns + (gap ? BATCH_GAP : 0);
+
+	for (size_t i = 0; i < BATCHES * step; i++)
+		if (t == DTYPE_F32)
+			((float *)data)[i] = small_float(i);
+		else
+			((uint16_t *)data)[i] = bf16_from_f32(small_float(i));
+	return (struct kernel_tensor){ .data = data,
+				       .dtype = t,
+				       .n_axes = 3,
+				       .shape = { BATCHES, rows, columns },
+				       .stride = { (ptrdiff_t)step, (ptrdiff_t)columns, 1 } };
+}
+
+/* By one right operand, so that all rows may be those of one matrix; WHERE, or none (BATCH_B), is what has the gaps. */
+static void check_batches(enum dtype t, int where, int level)
+{
+	static const char *const names[] = { "a", "nothing", "the residual", "the result" };
+	static float data[BATCH_OPERANDS][BATCHES * (BATCH_ROWS * BATCH_COLUMNS + BATCH_GAP)];
+	static float want[BATCHES * (BATCH_ROWS * BATCH_COLUMNS + BATCH_GAP)];
+	struct matmul_attributes a = { 0 };
+	struct kernel_tensor in[4] = { batches_of(t, data[BATCH_A], BATCH_ROWS, BATCH_DEPTH,
+						  where == BATCH_A) };
+	struct kernel_tensor out =
+		batches_of(t, data[BATCH_OUT], BATCH_ROWS, BATCH_COLUMNS, where == BATCH_OUT);
+	struct kernel_call c = {
+		.in = in, .out = &out, .n_in = 4, .n_out = 1, .attributes = &a, .parts = 1
+	};
+	const struct kernel *k;
+
+	in[1] = batches_of(t, data[BATCH_B], BATCH_DEPTH, BATCH_COLUMNS, false);
+	in[1] = tensor(t, in[1].data, BATCH_DEPTH, BATCH_COLUMNS);
+	in[3] = batches_of(t, data[BATCH_RESIDUAL], BATCH_ROWS, BATCH_COLUMNS,
+			   where == BATCH_RESIDUAL);
+	run(op_info(OP_MATMUL)->ref, c, 1);
+	memcpy(want, out.data, sizeof(want));
+	batches_of(t, data[BATCH_OUT], BATCH_ROWS, BATCH_COLUMNS, where == BATCH_OUT);
+	k = kernel_of(level, OP_MATMUL, &c, "batches");
+	for (int parts = 1; k && parts <= 3; parts += 2) {
+		run(k, c, parts);
+		tap_ok(memcmp(data[BATCH_OUT], want, sizeof(want)) == 0,
+		       "matmul of %s, %s, %d parts: gaps between the batches of %s", dtype_name(t),
+		       level_name((enum level)level), parts, names[where]);
+	}
+}
+
 /* --- draws --- */
 
 #define N 3000
@@ -231,6 +296,10 @@ int main(void)
 						     level);
 		check_head(DTYPE_Q8_0, level);
 		check_head(DTYPE_Q4_K, level);
+		for (int where = 0; where < BATCH_OPERANDS; where++) {
+			check_batches(DTYPE_F32, where, level);
+			check_batches(DTYPE_BF16, where, level);
+		}
 		check_draws(level, OP_SGD);
 		check_draws(level, OP_LION);
 	}
