@@ -66,9 +66,15 @@ struct kernel {
 	 * bytes: phase 0 is as any other.
 	 */
 	size_t (*kept)(const struct kernel_call *c, int *in);
-	int phases; /* 0 is 1 */
+	int phases;				       /* 0 is 1 */
+	int (*phases_of)(const struct kernel_call *c); /* NULL: phases, whatever the shapes */
 	void (*run)(const struct kernel_call *c);
 };
+
+static inline int kernel_phases(const struct kernel *k, const struct kernel_call *c)
+{
+	return k->phases_of ? k->phases_of(c) : k->phases ? k->phases : 1;
+}
 
 /* Items FROM to TO - 1 of N are PART's, whole multiples of STEP (1 or more) but for the end. */
 static inline void kernel_share(size_t n, size_t step, int part, int parts, size_t *from,

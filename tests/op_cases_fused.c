@@ -380,6 +380,37 @@ void cases_linear_ce_grad(struct op_cases *c)
 	cases_end(c, "tiles of words end in zeros, which are multiplied by infinite slopes");
 }
 
+/* Both at once: weights where linear_ce_grad has a dloss. Several groups of rows too. */
+static void loss_sum(struct op_cases *c, size_t rows, size_t vocab, size_t width, bool bias,
+		     struct cross_entropy_attributes a)
+{
+	struct op_case *x;
+
+	a.entropy = 0;
+	loss(c, rows, vocab, width, false, a);
+	x = &c->items[c->n - 1];
+	/* Few rows are tried with huge values, whose sum must not cancel. */
+	case_exact(x, DTYPE_F32, SHAPE(rows), rows < 10 ? FILL_POSITIVE : FILL_NORMAL, 0, 0);
+	if (bias)
+		case_floats(x, SHAPE(vocab), FILL_NORMAL);
+}
+
+void cases_linear_ce_sum(struct op_cases *c)
+{
+	loss_sum(c, 5, 17, 8, false, (struct cross_entropy_attributes){ .ignore = -100 });
+	loss_sum(c, 7, 33, 6, true,
+		 (struct cross_entropy_attributes){ .ignore = 3, .z_loss = 0.01 });
+	loss_sum(c, 4, 9, 5, false,
+		 (struct cross_entropy_attributes){
+			 .smoothing = 0.1, .soft_cap = 3, .ignore = -100 });
+	for (size_t i = 0; i < N_HEADS; i++) {
+		loss_sum(c, heads[i].rows, heads[i].vocab, heads[i].width, i % 2 == 0,
+			 head_attributes(i));
+		no_gradient(&c->items[c->n - 1]);
+	}
+	cases_end(c, "tiles of words end in zeros, which are multiplied by infinite slopes");
+}
+
 static void from_teacher(struct op_cases *c, size_t rows, size_t vocab, size_t kept, bool bias)
 {
 	struct op_case *x = case_new(c, &(struct cross_entropy_attributes){ 0 });

@@ -4,23 +4,7 @@
 
 #include <math.h>
 
-#include "kernels/cpu/rows.h"
-#include "kernels/cpu/simd_math.h"
-
-static size_t round_up(size_t n, size_t to)
-{
-	return (n + to - 1) / to * to;
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-static size_t most_of(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
+#include "kernels/cpu/head_blocks.h"
 
 struct head LEVEL_NAME(head_of)(const struct kernel_call *c, const struct head_loss *loss, int lse,
 				int bias)
@@ -47,14 +31,14 @@ struct head LEVEL_NAME(head_of)(const struct kernel_call *c, const struct head_l
 static size_t group_rows(const struct head *h)
 {
 	size_t parts = (size_t)h->c->parts;
-	size_t each = round_up((h->rows + parts - 1) / parts, GEMM_ROWS);
+	size_t each = head_round_up((h->rows + parts - 1) / parts, GEMM_ROWS);
 
-	return most_of(least(each, HEAD_GROUP), GEMM_ROWS);
+	return head_most(head_least(each, HEAD_GROUP), GEMM_ROWS);
 }
 
 static size_t block_rows(const struct head *h)
 {
-	return most_of(least(round_up(h->rows, GEMM_ROWS), HEAD_ROWS), GEMM_ROWS);
+	return head_most(head_least(head_round_up(h->rows, GEMM_ROWS), HEAD_ROWS), GEMM_ROWS);
 }
 
 /* What a part works in. */
@@ -76,13 +60,13 @@ static float *piece(struct room *r, float *base, size_t n)
 {
 	float *at = base ? base + r->size : NULL;
 
-	r->size += round_up(n, 16);
+	r->size += head_round_up(n, 16);
 	return at;
 }
 
 static size_t columns_of(const struct head *h)
 {
-	return round_up(h->width, GEMM_COLUMNS);
+	return head_round_up(h->width, GEMM_COLUMNS);
 }
 
 static struct room room_at(const struct head *h, float *base)
@@ -90,7 +74,7 @@ static struct room room_at(const struct head *h, float *base)
 	size_t block = block_rows(h), group = group_rows(h);
 	struct room r = { 0 };
 
-	r.left = piece(&r, base, (h->lse ? block : most_of(block, group)) * h->width);
+	r.left = piece(&r, base, (h->lse ? block : head_most(block, group)) * h->width);
 	r.words = piece(&r, base, HEAD_WORDS * h->width);
 	r.z = piece(&r, base, block * HEAD_WORDS);
 	r.bias = piece(&r, base, HEAD_WORDS);
@@ -114,12 +98,12 @@ static size_t ranges_of(const struct head *h)
 {
 	size_t blocks = (h->vocab + HEAD_WORDS - 1) / HEAD_WORDS;
 
-	return least(h->rows * columns_of(h) <= (1 << 20) ? 16 : 8, most_of(blocks, 1));
+	return head_least(h->rows * columns_of(h) <= (1 << 20) ? 16 : 8, head_most(blocks, 1));
 }
 
 static size_t dx_size(const struct head *h)
 {
-	return h->lse ? round_up(round_up(h->rows, GEMM_ROWS) * columns_of(h), 16) : 0;
+	return h->lse ? head_round_up(head_round_up(h->rows, GEMM_ROWS) * columns_of(h), 16) : 0;
 }
 
 static float *dx_at(const struct head *h, size_t range)
@@ -136,7 +120,7 @@ size_t LEVEL_NAME(head_scratch)(const struct head *h)
 	alone.parts = 1;
 	one.c = &alone;
 	return (ranges_of(h) * dx_size(h) +
-		most_of((size_t)h->c->parts * room_at(h, NULL).size, room_at(&one, NULL).size)) *
+		head_most((size_t)h->c->parts * room_at(h, NULL).size, room_at(&one, NULL).size)) *
 	       sizeof(float);
 }
 
@@ -149,42 +133,10 @@ static struct room part_room(const struct head *h)
 
 /* --- products --- */
 
-/* SUMS, rows STRIDE apart, += the panels of LEFT by those of RIGHT over DEPTH. */
-static void multiply(const float *left, size_t rows, const float *right, size_t columns,
-		     size_t depth, float *sums, size_t stride)
-{
-	for (size_t k = 0; k < depth; k += GEMM_DEPTH)
-		for (size_t j = 0; j < columns; j += GEMM_COLUMNS)
-			for (size_t i = 0; i < rows; i += GEMM_ROWS)
-				LEVEL_NAME(gemm_tile)
-	(left + i * depth + k * GEMM_ROWS, right + j * depth + k * GEMM_COLUMNS,
-	 least(GEMM_DEPTH, depth - k), sums + i * stride + j, stride);
-}
-
-/* Rows FIRST to FIRST + N - 1 of T, a matrix, as panels of WIDTH rows over all its columns. */
-static void pack_rows(const struct kernel_tensor *t, size_t first, size_t n, size_t width,
-		      float *out)
-{
-	struct gemm_source s = { .t = t, .line = t->stride[0], .k = t->stride[1] };
-
-	LEVEL_NAME(gemm_pack)(&s, first, n, 0, t->shape[1], width, width * t->shape[1], out);
-}
-
-/* The same rows as the depth of a right operand, whose columns are T's. */
-static void pack_across(const struct kernel_tensor *t, size_t first, size_t n, float *out)
-{
-	struct gemm_source s = { .t = t,
-				 .at = (ptrdiff_t)first * t->stride[0],
-				 .line = t->stride[1],
-				 .k = t->stride[0] };
-
-	LEVEL_NAME(gemm_pack)(&s, 0, t->shape[1], 0, n, GEMM_COLUMNS, GEMM_COLUMNS * n, out);
-}
-
 /* Words FIRST to FIRST + N - 1, and their biases. */
 static void pack_words(const struct head *h, size_t first, size_t n, struct room *r)
 {
-	pack_rows(h->w, first, n, GEMM_COLUMNS, r->words);
+	head_pack_rows(h->w, first, n, GEMM_COLUMNS, r->words);
 	memset(r->bias, 0, HEAD_WORDS * sizeof(float));
 	for (size_t i = 0; h->bias && i < n; i++)
 		r->bias[i] = head_get(h->bias, (ptrdiff_t)(first + i) * h->bias->stride[0]);
@@ -194,16 +146,10 @@ static void pack_words(const struct head *h, size_t first, size_t n, struct room
 static void block_products(const struct head *h, const float *left, size_t rows, size_t n,
 			   struct room *r)
 {
-	rows = round_up(rows, GEMM_ROWS);
+	rows = head_round_up(rows, GEMM_ROWS);
 	memset(r->z, 0, rows * HEAD_WORDS * sizeof(float));
-	multiply(left, rows, r->words, round_up(n, GEMM_COLUMNS), h->width, r->z, HEAD_WORDS);
-}
-
-SIMD_INLINE vf32 logit(vf32 product, const float *bias, float cap)
-{
-	vf32 z = product + simd_load(bias);
-
-	return cap == 0 ? z : simd_f32(cap) * simd_tanh(z / simd_f32(cap));
+	head_multiply(left, rows, r->words, head_round_up(n, GEMM_COLUMNS), h->width, r->z,
+		      HEAD_WORDS);
 }
 
 static void begin_row(const struct head *h, size_t row, struct head_row *r)
@@ -215,51 +161,10 @@ static void begin_row(const struct head *h, size_t row, struct head_row *r)
 
 /* --- forward --- */
 
-/* V, of which LEFT lanes count: the others are PAD. */
-SIMD_INLINE vf32 padded(vf32 v, size_t left, float pad)
-{
-	float lane[SIMD_WIDTH];
-
-	if (left >= SIMD_WIDTH)
-		return v;
-	simd_store(lane, v);
-	for (size_t i = left; i < SIMD_WIDTH; i++)
-		lane[i] = pad;
-	return simd_load(lane);
-}
-
-static float largest_lane(vf32 v)
-{
-	float lane[SIMD_WIDTH], most;
-
-	simd_store(lane, v);
-	most = lane[0];
-	for (int i = 1; i < SIMD_WIDTH; i++)
-		most = lane[i] > most ? lane[i] : most;
-	return most;
-}
-
-/* Products into logits: their largest, and their sum. What fills the last vector is so low that it counts nothing. */
-static float make_logits(const struct head *h, float *z, const float *bias, size_t n, double *total)
-{
-	vf32 most = simd_f32(-INFINITY), sum = { 0 };
-	float cap = (float)h->a->soft_cap;
-
-	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
-		vf32 v = padded(logit(simd_load(z + i), bias + i, cap), n - i, 0);
-
-		sum += v;
-		most = simd_max(padded(v, n - i, -INFINITY), most);
-		simd_store(z + i, padded(v, n - i, -1e30f));
-	}
-	*total += rows_sum(sum);
-	return largest_lane(most);
-}
-
 static void see_words(const struct head *h, float *z, const float *bias, size_t n,
 		      struct head_row *r)
 {
-	float top = make_logits(h, z, bias, n, &r->total), shift;
+	float top = head_logits(z, bias, (float)h->a->soft_cap, n, &r->total), shift;
 	vf32 sum = { 0 }, weighted = { 0 };
 
 	if (top > r->most) {
@@ -282,15 +187,15 @@ static void see_words(const struct head *h, float *z, const float *bias, size_t 
 
 static void forward_group(const struct head *h, size_t first, size_t n, struct room *r)
 {
-	pack_rows(h->x, first, n, GEMM_ROWS, r->left);
+	head_pack_rows(h->x, first, n, GEMM_ROWS, r->left);
 	for (size_t i = 0; i < n; i++)
 		begin_row(h, first + i, &r->states[i]);
 	for (size_t word = 0; word < h->vocab; word += HEAD_WORDS) {
-		size_t words = least(HEAD_WORDS, h->vocab - word);
+		size_t words = head_least(HEAD_WORDS, h->vocab - word);
 
 		pack_words(h, word, words, r);
 		for (size_t row = 0; row < n; row += HEAD_ROWS) {
-			size_t rows = least(HEAD_ROWS, n - row);
+			size_t rows = head_least(HEAD_ROWS, n - row);
 
 			block_products(h, r->left + row * h->width, rows, words, r);
 			for (size_t i = 0; i < rows; i++) {
@@ -313,7 +218,7 @@ void LEVEL_NAME(head_forward)(const struct head *h)
 
 	kernel_share(h->rows, group, h->c->part, h->c->parts, &from, &to);
 	for (size_t i = from; i < to; i += group)
-		forward_group(h, i, least(group, to - i), &r);
+		forward_group(h, i, head_least(group, to - i), &r);
 }
 
 /* --- backward --- */
@@ -334,7 +239,8 @@ static void make_slopes(const struct head *h, size_t row, size_t first, size_t n
 		return;
 	}
 	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
-		vf32 v = logit(simd_load(z + i), r->bias + i, cap), part = v * simd_f32(inverse);
+		vf32 v = head_logit(simd_load(z + i), r->bias + i, cap),
+		     part = v * simd_f32(inverse);
 
 		simd_store(outer + i, simd_f32(d) * (simd_f32(1.0f) - part * part));
 		simd_store(z + i, simd_exp_normal(v - simd_f32(lse)) * factor - base);
@@ -395,10 +301,10 @@ static void add_products(const struct head *h, size_t row, size_t rows, size_t w
 
 	LEVEL_NAME(gemm_pack)
 	(&turned, 0, words, 0, rows, GEMM_ROWS, GEMM_ROWS * rows, r->slopes);
-	pack_across(h->x, row, rows, r->right);
-	multiply(r->slopes, words, r->right, columns, rows, r->sums, columns);
-	pack_rows(&dz, 0, rows, GEMM_ROWS, r->slopes);
-	multiply(r->slopes, rows, r->across, columns, words, dx + row * columns, columns);
+	head_pack_across(h->x, row, rows, r->right);
+	head_multiply(r->slopes, words, r->right, columns, rows, r->sums, columns);
+	head_pack_rows(&dz, 0, rows, GEMM_ROWS, r->slopes);
+	head_multiply(r->slopes, rows, r->across, columns, words, dx + row * columns, columns);
 }
 
 /* dw and dbias of words WORD to WORD + WORDS - 1, and what they add to DX. */
@@ -410,13 +316,13 @@ static void backward_words(const struct head *h, size_t word, size_t words, stru
 	memset(r->sums, 0, HEAD_WORDS * columns * sizeof(float));
 	memset(r->bias_sums, 0, HEAD_WORDS * sizeof(float));
 	pack_words(h, word, words, r);
-	pack_across(h->w, word, words, r->across);
+	head_pack_across(h->w, word, words, r->across);
 	for (size_t row = 0; row < h->rows; row += HEAD_ROWS) {
-		size_t rows = least(HEAD_ROWS, h->rows - row);
+		size_t rows = head_least(HEAD_ROWS, h->rows - row);
 
 		if (!any_live(h, row, rows))
 			continue;
-		pack_rows(h->x, row, rows, GEMM_ROWS, r->left);
+		head_pack_rows(h->x, row, rows, GEMM_ROWS, r->left);
 		block_slopes(h, r->left, row, rows, word, words, r);
 		add_biases(r, rows, words);
 		add_products(h, row, rows, words, r, dx);
@@ -436,8 +342,8 @@ static void backward_range(const struct head *h, size_t range, struct room *r)
 		r->states[i].next = 0;
 	kernel_share(blocks, 1, (int)range, (int)ranges_of(h), &from, &to);
 	for (size_t i = from; i < to; i++)
-		backward_words(h, i * HEAD_WORDS, least(HEAD_WORDS, h->vocab - i * HEAD_WORDS), r,
-			       dx_at(h, range));
+		backward_words(h, i * HEAD_WORDS, head_least(HEAD_WORDS, h->vocab - i * HEAD_WORDS),
+			       r, dx_at(h, range));
 }
 
 /* dx is the sum of the ranges in their order; of rows without a gradient it is 0. */

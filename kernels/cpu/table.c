@@ -11,7 +11,7 @@
 	X(min_runs) X(max_runs) X(pow_runs) X(neg_runs) X(exp_runs) X(log_runs) X(sqrt_runs) \
 	X(rsqrt_runs) X(square_runs) X(abs_runs) X(sign_runs) X(sin_runs) X(cos_runs) \
 	X(atan_runs) X(round_runs) X(sigmoid_runs) X(tanh_runs) X(relu_runs) X(relu2_runs) \
-	X(linear_ce_chunks) X(linear_ce_grad_chunks) X(linear_kl_chunks) \
+	X(linear_ce_sum_groups) X(linear_ce_chunks) X(linear_ce_grad_chunks) X(linear_kl_chunks) \
 	X(linear_kl_grad_chunks) X(accumulate_flat) X(replace_flat) X(scale_by_flat) \
 	X(ema_flat) X(sgd_flat) X(adamw_flat) X(lion_flat) X(adamw8_flat) X(sum_squares_flat) \
 	X(count_nonfinite_flat) X(gather_rows_index) X(scatter_add_rows_index) \

@@ -15,11 +15,32 @@ struct head {
 	const struct cross_entropy_attributes *a;
 	int bias; /* its operand */
 	size_t vocab, width;
+	const struct kernel_tensor *lse, *dloss;     /* of gradients */
+	const struct kernel_tensor *dx, *dw, *dbias; /* dbias: NULL when there is none */
 };
 
 static struct head make_head(const struct kernel_call *c, int bias)
 {
-	return (struct head){ c, c->attributes, bias, c->in[1].shape[0], c->in[0].shape[1] };
+	return (struct head){ .c = c,
+			      .a = c->attributes,
+			      .bias = bias,
+			      .vocab = c->in[1].shape[0],
+			      .width = c->in[0].shape[1] };
+}
+
+/* Of a gradient, whose results begin at output FIRST. */
+static struct head make_gradient(const struct kernel_call *c, int bias,
+				 const struct kernel_tensor *lse, const struct kernel_tensor *dloss,
+				 int first)
+{
+	struct head h = make_head(c, bias);
+
+	h.lse = lse;
+	h.dloss = dloss;
+	h.dx = &c->out[first];
+	h.dw = &c->out[first + 1];
+	h.dbias = c->n_out > first + 2 ? &c->out[first + 2] : NULL;
+	return h;
 }
 
 static double logit(const struct head *h, size_t row, size_t word)
@@ -77,24 +98,34 @@ static void put_row(const struct kernel_tensor *t, size_t row, double x)
 	ref_put(t, (ptrdiff_t)row * t->stride[0], x);
 }
 
+/* The loss of each row to output FIRST, its log-sum-exp to the next and to LSE (or NULL), the entropy to the one after that when asked. */
+static void put_losses(const struct head *h, int first, const struct kernel_tensor *lse)
+{
+	const struct kernel_call *c = h->c;
+
+	REF_SHARE(c, c->out[first].shape[0], from, to);
+	for (size_t i = from; i < to; i++) {
+		int64_t target = target_of(h, i);
+		struct row r = row_of(h, i);
+		double e = h->a->smoothing, loss = 0;
+
+		if (!is_ignored(h, target))
+			loss = (1 - e) * (r.lse - logit(h, i, (size_t)target)) +
+			       (e == 0 ? 0 : e * (r.lse - r.mean)) + h->a->z_loss * r.lse * r.lse;
+		put_row(&c->out[first], i, loss);
+		put_row(&c->out[first + 1], i, r.lse);
+		if (lse)
+			put_row(lse, i, r.lse);
+		if (h->a->entropy)
+			put_row(&c->out[first + 2], i, r.entropy);
+	}
+}
+
 static void run_linear_ce(const struct kernel_call *c)
 {
 	struct head h = make_head(c, 3);
 
-	REF_SHARE(c, c->out[0].shape[0], from, to);
-	for (size_t i = from; i < to; i++) {
-		int64_t target = target_of(&h, i);
-		struct row r = row_of(&h, i);
-		double e = h.a->smoothing, loss = 0;
-
-		if (!is_ignored(&h, target))
-			loss = (1 - e) * (r.lse - logit(&h, i, (size_t)target)) +
-			       (e == 0 ? 0 : e * (r.lse - r.mean)) + h.a->z_loss * r.lse * r.lse;
-		put_row(&c->out[0], i, loss);
-		put_row(&c->out[1], i, r.lse);
-		if (c->n_out > 2)
-			put_row(&c->out[2], i, r.entropy);
-	}
+	put_losses(&h, 0, NULL);
 }
 REF_KERNEL(linear_ce, run_linear_ce);
 
@@ -113,20 +144,19 @@ static double ce_slope(const struct head *h, size_t row, size_t word, double z, 
 	       e / (double)h->vocab;
 }
 
-static double product_slope(const struct head *h, slope_fn *fn, int lse, size_t row, size_t word)
+static double product_slope(const struct head *h, slope_fn *fn, size_t row, size_t word)
 {
 	double z = logit(h, row, word), c = h->a->soft_cap;
-	double l = ref_get(&h->c->in[lse], (ptrdiff_t)row * h->c->in[lse].stride[0]);
-	double d = ref_get(&h->c->in[lse + 1], (ptrdiff_t)row * h->c->in[lse + 1].stride[0]);
-
+	double l = ref_get(h->lse, (ptrdiff_t)row * h->lse->stride[0]);
+	double d = ref_get(h->dloss, (ptrdiff_t)row * h->dloss->stride[0]);
 	double slope = fn(h, row, word, z, l);
 
 	return slope == 0 ? 0 : d * slope * (c == 0 ? 1 : 1 - z / c * (z / c));
 }
 
-static void grad_states(const struct head *h, slope_fn *fn, int lse)
+static void grad_states(const struct head *h, slope_fn *fn)
 {
-	const struct kernel_tensor *w = &h->c->in[1], *dx = &h->c->out[0];
+	const struct kernel_tensor *w = &h->c->in[1], *dx = h->dx;
 
 	REF_SHARE(h->c, kernel_elements(dx), from, to);
 	for (size_t n = from; n < to; n++) {
@@ -134,7 +164,7 @@ static void grad_states(const struct head *h, slope_fn *fn, int lse)
 		double sum = 0;
 
 		for (size_t v = 0; v < h->vocab; v++) {
-			double slope = product_slope(h, fn, lse, row, v);
+			double slope = product_slope(h, fn, row, v);
 
 			if (slope != 0)
 				sum += slope * ref_get(w, (ptrdiff_t)v * w->stride[0] +
@@ -144,10 +174,9 @@ static void grad_states(const struct head *h, slope_fn *fn, int lse)
 	}
 }
 
-static void grad_words(const struct head *h, slope_fn *fn, int lse)
+static void grad_words(const struct head *h, slope_fn *fn)
 {
-	const struct kernel_tensor *x = &h->c->in[0], *dw = &h->c->out[1];
-	bool biased = h->c->n_out > 2;
+	const struct kernel_tensor *x = &h->c->in[0], *dw = h->dw;
 
 	REF_SHARE(h->c, h->vocab, from, to);
 	for (size_t v = from; v < to; v++) {
@@ -157,7 +186,7 @@ static void grad_words(const struct head *h, slope_fn *fn, int lse)
 			double sum = 0;
 
 			for (size_t row = 0; row < x->shape[0]; row++) {
-				double slope = product_slope(h, fn, lse, row, v);
+				double slope = product_slope(h, fn, row, v);
 
 				if (slope != 0)
 					sum += slope *
@@ -167,21 +196,60 @@ static void grad_words(const struct head *h, slope_fn *fn, int lse)
 			ref_put(dw, (ptrdiff_t)v * dw->stride[0] + (ptrdiff_t)i * dw->stride[1],
 				sum);
 		}
-		for (size_t row = 0; row < x->shape[0] && biased; row++)
-			bias += product_slope(h, fn, lse, row, v);
-		if (biased)
-			ref_put(&h->c->out[2], (ptrdiff_t)v * h->c->out[2].stride[0], bias);
+		for (size_t row = 0; row < x->shape[0] && h->dbias; row++)
+			bias += product_slope(h, fn, row, v);
+		if (h->dbias)
+			ref_put(h->dbias, (ptrdiff_t)v * h->dbias->stride[0], bias);
 	}
 }
 
 static void run_linear_ce_grad(const struct kernel_call *c)
 {
-	struct head h = make_head(c, 5);
+	struct head h = make_gradient(c, 5, &c->in[3], &c->in[4], 0);
 
-	grad_states(&h, ce_slope, 3);
-	grad_words(&h, ce_slope, 3);
+	grad_states(&h, ce_slope);
+	grad_words(&h, ce_slope);
 }
 REF_KERNEL(linear_ce_grad, run_linear_ce_grad);
+
+/* Losses first, then what the log-sum-exp is needed for, which is kept in double. */
+static void run_linear_ce_sum(const struct kernel_call *c)
+{
+	struct kernel_tensor lse = { .data = c->scratch,
+				     .dtype = DTYPE_F64,
+				     .n_axes = 1,
+				     .shape = { c->in[0].shape[0] },
+				     .stride = { 1 } };
+	struct head h = make_gradient(c, 4, &lse, &c->in[3], 3);
+	double sum = 0;
+
+	if (c->phase == 0) {
+		put_losses(&h, 1, &lse);
+		return;
+	}
+	grad_states(&h, ce_slope);
+	grad_words(&h, ce_slope);
+	if (c->part > 0)
+		return;
+	for (size_t i = 0; i < c->in[0].shape[0]; i++)
+		sum += ref_get(&c->in[3], (ptrdiff_t)i * c->in[3].stride[0]) *
+		       ref_get(&c->out[1], (ptrdiff_t)i * c->out[1].stride[0]);
+	ref_put(&c->out[0], 0, sum);
+}
+
+static size_t scratch_linear_ce_sum(const struct kernel_call *c)
+{
+	return c->in[0].shape[0] * sizeof(double);
+}
+
+const struct kernel ref_linear_ce_sum;
+const struct kernel ref_linear_ce_sum = {
+	.op = "linear_ce_sum",
+	.variant = "ref",
+	.scratch = scratch_linear_ce_sum,
+	.phases = 2,
+	.run = run_linear_ce_sum,
+};
 
 /* --- from a teacher: log-probabilities [T, k] at ids [T, k] --- */
 
@@ -256,9 +324,9 @@ static double kl_slope(const struct head *h, size_t row, size_t word, double z, 
 
 static void run_linear_kl_grad(const struct kernel_call *c)
 {
-	struct head h = make_head(c, 6);
+	struct head h = make_gradient(c, 6, &c->in[4], &c->in[5], 0);
 
-	grad_states(&h, kl_slope, 4);
-	grad_words(&h, kl_slope, 4);
+	grad_states(&h, kl_slope);
+	grad_words(&h, kl_slope);
 }
 REF_KERNEL(linear_kl_grad, run_linear_kl_grad);

@@ -90,6 +90,11 @@ double cost_linear_ce(const struct node *n)
 	return 2 * elements(n->in[0]) * (double)n->in[1]->shape.at[0];
 }
 
+double cost_linear_ce_sum(const struct node *n)
+{
+	return 3 * cost_linear_ce(n);
+}
+
 double cost_linear_ce_grad(const struct node *n)
 {
 	return 3 * cost_linear_ce(n);

@@ -330,6 +330,34 @@ void grad_linear_ce(struct graph *g, struct node *n, struct tensor *const *dy, s
 	     bias ? 6 : 5, 3, dx);
 }
 
+/* Whether T is 1 everywhere: of the loss itself. */
+static bool is_one(const struct tensor *t)
+{
+	const struct fill_attributes *a = t->node->attributes;
+
+	return t->node->op == OP_FILL && a->a == 1;
+}
+
+/* What came with the sum, times the sum's own gradient. */
+void grad_linear_ce_sum(struct graph *g, struct node *n, struct tensor *const *dy,
+			struct tensor **dx)
+{
+	if (!dy[0] || dy[1] || dy[2] || wants(n, 3)) {
+		node_error(g, n, "a gradient goes through the sum only, and not to the weights");
+		return;
+	}
+	for (int i = 0; i < n->n_in; i++) {
+		struct tensor *d;
+
+		if (i == 2 || i == 3 || !wants(n, i))
+			continue;
+		d = n->out[i == 4 ? 5 : 3 + i];
+		if (!is_one(dy[0]))
+			d = op_mul(g, d, op_cast(g, dy[0], d->dtype));
+		dx[i] = i == 0 || is_parameter(n->in[i]) ? d : op_cast(g, d, n->in[i]->dtype);
+	}
+}
+
 void grad_linear_kl(struct graph *g, struct node *n, struct tensor *const *dy, struct tensor **dx)
 {
 	struct tensor *bias = operand(n, 4);

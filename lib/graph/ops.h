@@ -161,6 +161,14 @@ struct cross_entropy {
 };
 struct tensor *op_linear_ce(struct graph *g, struct tensor *x, struct tensor *w,
 			    struct tensor *targets, const struct cross_entropy *o);
+/*
+ * The sum of WEIGHTS [T], which are known before the losses, times what op_linear_ce gives. Loss and gradient in one pass, three products
+ * instead of four: for training. LOSS (may be NULL) gets the losses [T]; no gradient flows through them, the
+ * log-sum-exp or the weights.
+ */
+struct tensor *op_linear_ce_sum(struct graph *g, struct tensor *x, struct tensor *w,
+				struct tensor *targets, struct tensor *weights,
+				const struct cross_entropy *o, struct tensor **loss);
 struct tensor *op_linear_kl(struct graph *g, struct tensor *x, struct tensor *w,
 			    struct tensor *teacher, struct tensor *ids,
 			    const struct cross_entropy *o);

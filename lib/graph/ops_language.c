@@ -264,6 +264,22 @@ int shape_linear_ce_grad(struct graph *g, struct node *n)
 	return head_gradients(g, n, 5);
 }
 
+/* The sum, what linear_ce gives, and what linear_ce_grad gives for dloss = weights. */
+int shape_linear_ce_sum(struct graph *g, struct node *n)
+{
+	const struct tensor *weights = n->in[3];
+
+	if (check_head(g, n, 4) < 0 || check_targets(g, n) < 0)
+		return -1;
+	if (weights->shape.n != 1 || weights->shape.at[0] != n->in[0]->shape.at[0])
+		return node_error(g, n, "weights %s for x %s", shape_string(&weights->shape),
+				  shape_string(&n->in[0]->shape));
+	if (!node_output(g, n, graph_sum_dtype(n->in[0]->dtype), &SHAPE_SCALAR) ||
+	    per_token(g, n, 2) < 0)
+		return -1;
+	return head_gradients(g, n, 4);
+}
+
 int shape_linear_kl_grad(struct graph *g, struct node *n)
 {
 	if (check_head(g, n, 6) < 0 || check_teacher(g, n) < 0)
@@ -300,6 +316,24 @@ struct tensor *op_linear_ce(struct graph *g, struct tensor *x, struct tensor *w,
 				      (struct tensor *[]){ x, w, targets, o->bias },
 				      o->bias ? 4 : 3, &a),
 			 o);
+}
+
+struct tensor *op_linear_ce_sum(struct graph *g, struct tensor *x, struct tensor *w,
+				struct tensor *targets, struct tensor *weights,
+				const struct cross_entropy *o, struct tensor **loss)
+{
+	struct cross_entropy_attributes a = loss_attributes(o);
+	struct tensor *sum;
+
+	a.entropy = 0;
+	sum = graph_append(g, OP_LINEAR_CE_SUM,
+			   (struct tensor *[]){ x, w, targets, weights, o->bias }, o->bias ? 5 : 4,
+			   &a);
+	if (loss)
+		*loss = sum ? sum->node->out[1] : NULL;
+	if (o->lse)
+		*o->lse = sum ? sum->node->out[2] : NULL;
+	return sum;
 }
 
 struct tensor *op_linear_kl(struct graph *g, struct tensor *x, struct tensor *w,

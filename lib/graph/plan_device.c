@@ -122,8 +122,8 @@ void plan_device_free(struct plan *p)
 void plan_launch(struct plan *p, const struct plan_step *s, enum plan_phases which)
 {
 	struct kernel_tensor in[KERNEL_TENSORS], out[KERNEL_TENSORS];
-	int phases = which == PLAN_PHASES_KEPT ? 1 : s->kernel->phases ? s->kernel->phases : 1;
 	struct kernel_call c = s->call;
+	int phases;
 
 	if (s->node->count && s->node->iteration >= plan_scalar(p, s->node->count))
 		return;
@@ -131,6 +131,7 @@ void plan_launch(struct plan *p, const struct plan_step *s, enum plan_phases whi
 		plan_cut_operands(p, s, &c, in, out);
 	if (op_info(s->node->op)->flags & OP_RANDOM)
 		c.key_at = p->keys_at + 2 * (size_t)s->draw;
+	phases = which == PLAN_PHASES_KEPT ? 1 : kernel_phases(s->kernel, &c);
 	c.phase = which == PLAN_PHASES_ALL && s->form ? 1 : 0;
 	for (; c.phase < phases; c.phase++)
 		device_of(p)->launch(device_of(p), s->kernel, &c);

@@ -64,7 +64,7 @@ void plan_cut_operands(const struct plan *p, const struct plan_step *s, struct k
 static void run_phases(struct plan *p, const struct plan_step *s, struct kernel_call *c,
 		       enum plan_phases which)
 {
-	int phases = s->kernel->phases ? s->kernel->phases : 1;
+	int phases = kernel_phases(s->kernel, c);
 	int first = which == PLAN_PHASES_ALL && s->form ? 1 : 0;
 
 	if (which == PLAN_PHASES_KEPT)

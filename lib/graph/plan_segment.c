@@ -25,6 +25,8 @@ static bool one_phase(const struct plan_step *s)
 {
 	int phases = s->kernel->phases ? s->kernel->phases : 1;
 
+	if (s->kernel->phases_of)
+		return false;
 	return phases - (s->kept_bytes ? 1 : 0) == 1;
 }
 

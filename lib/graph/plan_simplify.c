@@ -108,7 +108,7 @@ static int compute(struct plan *p, const struct node *n, void *data)
 	scratch = k->scratch ? k->scratch(&c) : 0;
 	if (scratch && !(c.scratch = aligned_alloc(64, (scratch + 63) / 64 * 64)))
 		return err_set(ERR_MEMORY, "no memory for %zu bytes", scratch);
-	for (c.phase = 0; c.phase < (k->phases ? k->phases : 1); c.phase++)
+	for (c.phase = 0; c.phase < kernel_phases(k, &c); c.phase++)
 		k->run(&c);
 	free(c.scratch);
 	return 1;

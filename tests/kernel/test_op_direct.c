@@ -25,9 +25,10 @@ static struct kernel_tensor tensor(enum dtype t, void *data, size_t rows, size_t
 /* All phases of K on C, by PARTS parts one after the other. */
 static void run(const struct kernel *k, struct kernel_call c, int parts)
 {
-	int phases = k->phases ? k->phases : 1, in;
+	int phases, in;
 
 	c.parts = parts;
+	phases = kernel_phases(k, &c);
 	c.kept = k->kept ? aligned_alloc(64, (k->kept(&c, &in) + 64) / 64 * 64) : NULL;
 	c.scratch = k->scratch ? aligned_alloc(64, (k->scratch(&c) + 64) / 64 * 64) : NULL;
 	for (c.phase = 0; c.phase < phases; c.phase++)

@@ -1,0 +1,110 @@
+/*
+ * kernels/cpu/head_blocks.h - blocks of states by words: products of panels, and products into logits
+ *
+ * What head.c and linear_ce_sum.c share.
+ */
+#ifndef KERNELS_CPU_HEAD_BLOCKS_H
+#define KERNELS_CPU_HEAD_BLOCKS_H
+
+#include <math.h>
+
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/head.h"
+#include "kernels/cpu/rows.h"
+#include "kernels/cpu/simd_math.h"
+
+SIMD_INLINE size_t head_round_up(size_t n, size_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+SIMD_INLINE size_t head_least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+SIMD_INLINE size_t head_most(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* SUMS, rows STRIDE apart, += the panels of LEFT by those of RIGHT over DEPTH. */
+SIMD_INLINE void head_multiply(const float *left, size_t rows, const float *right, size_t columns,
+			       size_t depth, float *sums, size_t stride)
+{
+	for (size_t k = 0; k < depth; k += GEMM_DEPTH)
+		for (size_t j = 0; j < columns; j += GEMM_COLUMNS)
+			for (size_t i = 0; i < rows; i += GEMM_ROWS)
+				LEVEL_NAME(gemm_tile)
+	(left + i * depth + k * GEMM_ROWS, right + j * depth + k * GEMM_COLUMNS,
+	 head_least(GEMM_DEPTH, depth - k), sums + i * stride + j, stride);
+}
+
+/* Rows FIRST to FIRST + N - 1 of T, a matrix, as panels of WIDTH rows over all its columns. */
+SIMD_INLINE void head_pack_rows(const struct kernel_tensor *t, size_t first, size_t n, size_t width,
+				float *out)
+{
+	struct gemm_source s = { .t = t, .line = t->stride[0], .k = t->stride[1] };
+
+	LEVEL_NAME(gemm_pack)(&s, first, n, 0, t->shape[1], width, width * t->shape[1], out);
+}
+
+/* The same rows as the depth of a right operand, whose columns are T's. */
+SIMD_INLINE void head_pack_across(const struct kernel_tensor *t, size_t first, size_t n, float *out)
+{
+	struct gemm_source s = { .t = t,
+				 .at = (ptrdiff_t)first * t->stride[0],
+				 .line = t->stride[1],
+				 .k = t->stride[0] };
+
+	LEVEL_NAME(gemm_pack)(&s, 0, t->shape[1], 0, n, GEMM_COLUMNS, GEMM_COLUMNS * n, out);
+}
+
+SIMD_INLINE vf32 head_logit(vf32 product, const float *bias, float cap)
+{
+	vf32 z = product + simd_load(bias);
+
+	return cap == 0 ? z : simd_f32(cap) * simd_tanh(z / simd_f32(cap));
+}
+
+/* V, of which LEFT lanes count: the others are PAD. */
+SIMD_INLINE vf32 head_padded(vf32 v, size_t left, float pad)
+{
+	float lane[SIMD_WIDTH];
+
+	if (left >= SIMD_WIDTH)
+		return v;
+	simd_store(lane, v);
+	for (size_t i = left; i < SIMD_WIDTH; i++)
+		lane[i] = pad;
+	return simd_load(lane);
+}
+
+SIMD_INLINE float head_largest(vf32 v)
+{
+	float lane[SIMD_WIDTH], most;
+
+	simd_store(lane, v);
+	most = lane[0];
+	for (int i = 1; i < SIMD_WIDTH; i++)
+		most = lane[i] > most ? lane[i] : most;
+	return most;
+}
+
+/* Products into logits: their largest, and their sum. What fills the last vector is so low that it counts nothing. */
+SIMD_INLINE float head_logits(float *z, const float *bias, float cap, size_t n, double *total)
+{
+	vf32 most = simd_f32(-INFINITY), sum = { 0 };
+
+	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
+		vf32 v = head_padded(head_logit(simd_load(z + i), bias + i, cap), n - i, 0);
+
+		sum += v;
+		most = simd_max(head_padded(v, n - i, -INFINITY), most);
+		simd_store(z + i, head_padded(v, n - i, -1e30f));
+	}
+	*total += rows_sum(sum);
+	return head_largest(most);
+}
+
+#endif
