@@ -3,9 +3,9 @@
  *
  *	train-lm [-b] [-j THREADS] [-r BLOCKS] CONFIG.json SEQUENCES LENGTH
  *
- * AdamW (3e-4, decay of matrices, clip 1) on made-up tokens, from weights of a normal of 0.02. A line `step` trains one and is
- * answered by `SECONDS LOSS`; `stats` does a step that is measured and writes what the time went into to stderr, with the
- * memory; `peak` answers the multiplications and additions a second of all threads. -b computes in bf16. Exit 0, or 2.
+ * `ready` is written when all is made. AdamW (3e-4, decay of matrices, clip 1) on made-up tokens, from weights of a normal of 0.02. A
+ * line `step` trains one and is answered by `SECONDS LOSS`; `stats` does a step that is measured and writes what the time went into
+ * to stderr, with the memory; `peak` answers the multiplications and additions a second of all threads. -b computes in bf16. Exit 0, or 2.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -210,6 +210,10 @@ int main(int argc, char **argv)
 	w.sequences = strtoul(argv[optind + 1], NULL, 10);
 	w.length = strtoul(argv[optind + 2], NULL, 10);
 	result = begin(&w, argv[optind], threads);
+	if (result == 0) {
+		puts("ready");
+		fflush(stdout);
+	}
 	while (result == 0 && fgets(line, sizeof(line), stdin))
 		result = answer(&w, line);
 	if (result < 0)
