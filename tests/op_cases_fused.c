@@ -25,6 +25,20 @@ static void product(struct op_cases *c, struct shape a, struct shape b, bool bia
 		x->in[i].gradient = false;
 }
 
+/* Larger ones, whose results alone are looked at: several slices, panels, and blocks of rows and of columns. */
+static void large(struct op_cases *c, struct shape a, struct shape b, bool bias)
+{
+	struct op_case *x =
+		case_new(c, c->op == OP_MATMUL ? &(struct matmul_attributes){ 0 } : NULL);
+
+	if (c->op == OP_MATMUL_ACC)
+		case_fixed(x, SHAPE(a.at[0], b.at[1]), FILL_NORMAL);
+	case_fixed(x, a, FILL_NORMAL);
+	case_fixed(x, b, FILL_NORMAL);
+	if (bias)
+		case_fixed(x, SHAPE(b.at[b.n - 1]), FILL_NORMAL);
+}
+
 void cases_matmul(struct op_cases *c)
 {
 	product(c, SHAPE(5, 7), SHAPE(7, 3), false, false, 0);
@@ -38,6 +52,10 @@ void cases_matmul(struct op_cases *c)
 	product(c, SHAPE(0, 4), SHAPE(4, 3), true, false, 0);
 	for (uint32_t a = ACTIVATION_RELU; a <= ACTIVATION_TANH; a++)
 		product(c, SHAPE(3, 9), SHAPE(9, 5), true, false, a);
+	large(c, SHAPE(13, 330), SHAPE(330, 530), true);
+	large(c, SHAPE(13, 650), SHAPE(650, 20), false);
+	large(c, SHAPE(410, 9), SHAPE(9, 20), false);
+	large(c, SHAPE(2, 3, 20, 33), SHAPE(2, 3, 33, 18), false);
 }
 
 void cases_matmul_acc(struct op_cases *c)
@@ -47,6 +65,7 @@ void cases_matmul_acc(struct op_cases *c)
 	case_floats(x, SHAPE(17, 31), FILL_NORMAL);
 	case_floats(x, SHAPE(17, 40), FILL_NORMAL);
 	case_floats(x, SHAPE(40, 31), FILL_NORMAL);
+	large(c, SHAPE(200, 330), SHAPE(330, 40), false);
 }
 
 void cases_grouped_matmul(struct op_cases *c)

@@ -145,24 +145,47 @@ SIMD_INLINE void pack_lines(const struct gemm_source *s, size_t first, size_t n,
 	}
 }
 
-/* Lines lie side by side: a run over many of them is cut into panels of WIDTH (a constant). */
+/* A run of N values of element k of as many lines into panels of WIDTH (a constant); the last is filled up with zeros. */
+SIMD_INLINE void deal(const float *run, size_t n, size_t width, size_t step, float *out)
+{
+	size_t l = 0;
+
+	for (; l + width <= n; l += width, out += step)
+		memcpy(out, run + l, width * sizeof(float));
+	if (l < n) {
+		memset(out, 0, width * sizeof(float));
+		memcpy(out, run + l, (n - l) * sizeof(float));
+	}
+}
+
+/*
+ * Lines lie side by side: runs over many of them are dealt out to panels. Rows of a large matrix lie pages apart, which no
+ * processor sees coming: they are asked for ahead.
+ */
+#define AHEAD 8
+
 SIMD_INLINE void pack_across(const struct gemm_source *s, size_t first, size_t n, size_t k0,
 			     size_t kn, size_t width, size_t step, float *out)
 {
-	float run[GEMM_CHUNK + 64];
+	size_t most = GEMM_CHUNK / width * width;
+	float run[GEMM_CHUNK];
 
-	for (size_t l = 0; l < n; l += GEMM_CHUNK / width * width) {
-		size_t most = GEMM_CHUNK / width * width;
+	for (size_t l = 0; l < n; l += most) {
 		size_t many = n - l < most ? n - l : most;
-		size_t padded = (many + width - 1) / width * width;
+		float *to = out + l / width * step;
 
-		for (size_t k = 0; k < kn; k++) {
-			gemm_run(s->t, s->at + (ptrdiff_t)(k0 + k) * s->k + (ptrdiff_t)(first + l),
-				 run, many);
-			memset(run + many, 0, (padded - many) * sizeof(float));
-			for (size_t p = 0; p < padded; p += width)
-				memcpy(out + (l + p) / width * step + k * width, run + p,
-				       width * sizeof(float));
+		for (size_t k = 0; k < kn; k++, to += width) {
+			ptrdiff_t at = s->at + (ptrdiff_t)(k0 + k) * s->k + (ptrdiff_t)(first + l);
+
+			if (s->t->dtype != DTYPE_F32) {
+				gemm_run(s->t, at, run, many);
+				deal(run, many, width, step, to);
+				continue;
+			}
+			for (size_t i = 0; i < many && k + AHEAD < kn; i += 16)
+				__builtin_prefetch((const float *)s->t->data + at + AHEAD * s->k +
+						   (ptrdiff_t)i);
+			deal((const float *)s->t->data + at, many, width, step, to);
 		}
 	}
 }

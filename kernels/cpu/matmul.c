@@ -1,164 +1,337 @@
 /*
  * kernels/cpu/matmul.c - matrix products of f32, bf16, f16 and, on the right, of block-quantized values, in f32
  *
- * Phase 0 packs the whole right operand, shared by all threads; in phase 1 each takes blocks of BLOCK_ROWS by BLOCK_COLUMNS
- * of the result, packs the rows of the left operand once for all its columns, sums in a block of f32 of its own, and
- * stores it with the epilogue. The sums do not depend on the cut (gemm.h).
+ * Phase 0 packs the whole right operand, shared by all threads (and kept, where it is a weight that stays as it is). In phase 1
+ * each takes blocks of the result, packs the rows of the left operand once for all its columns, sums in a block of f32 of its
+ * own, and stores it with the epilogue. The sums do not depend on the cut (gemm.h).
+ *
+ * k is cut into slices of at most DEPTH. Panels of a slice lie side by side, so that what a block reads is one stream: one slice
+ * of a right panel stays in L1 while the left panels of the block, in L2, pass it by.
  */
 #include "kernels/cpu/level.h"
 
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/gemm.h"
 
-#define BLOCK_ROWS    96
-#define BLOCK_COLUMNS 384 /* of the result: a multiple of every GEMM_COLUMNS */
+#define DEPTH \
+ (20480 / (4 * GEMM_COLUMNS)) /* a right panel of it fills five eighths of the smallest L1 */
+#define BLOCK_ROWS    192     /* at most: a multiple of every GEMM_ROWS */
+#define BLOCK_COLUMNS 512     /* a multiple of every GEMM_COLUMNS */
+#define SUMS_STEP \
+ (BLOCK_COLUMNS + 16) /* from row to row: no power of two, whose rows would share sets of L1 */
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static size_t ceiling(size_t n, size_t by)
+{
+	return (n + by - 1) / by;
+}
 
 static size_t round_up(size_t n, size_t to)
 {
-	return (n + to - 1) / to * to;
+	return ceiling(n, to) * to;
 }
 
-/* --- scratch: the packed right operand, then for each part its left rows and its sums --- */
+/* N in as few pieces of at most MOST as there can be, all nearly of one size, whole multiples of STEP. */
+static size_t even(size_t n, size_t most, size_t step)
+{
+	return n <= step ? step : round_up(ceiling(n, ceiling(n, most)), step);
+}
+
+/* k at a time. Blocks of quantized values stay whole. */
+static size_t depth_of(const struct product *p)
+{
+	size_t block = dtype_info(p->b->dtype)->block, step = block > 8 ? block : 8;
+
+	return even(p->k, step > DEPTH ? step : DEPTH / step * step, step);
+}
+
+/* --- memory: the packed right operand; for each part its left rows and its sums --- */
 
 static size_t packed_size(const struct product *p)
 {
-	return round_up(p->n, GEMM_COLUMNS) * p->k;
+	return round_up(round_up(p->n, GEMM_COLUMNS) * p->k, 16);
 }
 
 static size_t part_size(const struct product *p)
 {
-	return BLOCK_ROWS * p->k + BLOCK_ROWS * BLOCK_COLUMNS;
+	return round_up(BLOCK_ROWS * p->k, 16) + BLOCK_ROWS * SUMS_STEP;
 }
 
-static size_t scratch_of(const struct product *p, int parts)
+/* Weights alone are worth keeping: matmul's, whose right operand no batch chooses. */
+static bool keeps(const struct product *p, bool accumulate)
 {
-	return (p->b_batches * round_up(packed_size(p), 16) +
-		(size_t)parts * round_up(part_size(p), 16)) *
-	       sizeof(float);
+	return !accumulate && p->b_batches == 1;
 }
 
-static float *packed_at(const struct kernel_call *c, const struct product *p, size_t which)
+static size_t scratch_of(const struct product *p, bool accumulate, int parts)
 {
-	return (float *)c->scratch + which * round_up(packed_size(p), 16);
+	size_t packed = keeps(p, accumulate) ? 0 : p->b_batches * packed_size(p);
+
+	return (packed + (size_t)parts * part_size(p)) * sizeof(float);
 }
 
-static float *part_at(const struct kernel_call *c, const struct product *p)
+static float *packed_at(const struct kernel_call *c, const struct product *p, bool accumulate,
+			size_t which)
 {
-	return packed_at(c, p, p->b_batches) + (size_t)c->part * round_up(part_size(p), 16);
+	return (float *)(keeps(p, accumulate) ? c->kept : c->scratch) + which * packed_size(p);
+}
+
+static float *part_at(const struct kernel_call *c, const struct product *p, bool accumulate)
+{
+	size_t packed = keeps(p, accumulate) ? 0 : p->b_batches * packed_size(p);
+
+	return (float *)c->scratch + packed + (size_t)c->part * part_size(p);
 }
 
 /* --- phase 0 --- */
 
-/* Groups of panels, GEMM_CHUNK columns each, are shared out. */
-static void pack_right(const struct kernel_call *c, const struct product *p)
+/* Groups of panels are shared out. */
+static void pack_right(const struct kernel_call *c, const struct product *p, bool accumulate)
 {
-	size_t width = GEMM_CHUNK / GEMM_COLUMNS * GEMM_COLUMNS;
-	size_t groups = (p->n + width - 1) / width, from, to;
+	size_t depth = depth_of(p);
+	size_t padded = round_up(p->n, GEMM_COLUMNS),
+	       width = GEMM_CHUNK / GEMM_COLUMNS * GEMM_COLUMNS;
+	size_t groups = ceiling(p->n, width), from, to;
 
 	kernel_share(groups * p->b_batches, 1, c->part, c->parts, &from, &to);
 	for (size_t g = from; g < to; g++) {
-		struct gemm_source s = { .t = p->b, .at = product_right_at(p, g / groups) };
+		struct gemm_source s = { .t = p->b,
+					 .at = product_right_at(p, g / groups),
+					 .line = p->b->stride[p->b->n_axes - 1],
+					 .k = p->b->stride[p->b->n_axes - 2] };
+		float *out = packed_at(c, p, accumulate, g / groups);
 		size_t first = g % groups * width;
-		size_t n = p->n - first < width ? p->n - first : width;
 
-		s.line = p->b->stride[p->b->n_axes - 1];
-		s.k = p->b->stride[p->b->n_axes - 2];
-		LEVEL_NAME(gemm_pack)
-		(&s, first, n, 0, p->k, GEMM_COLUMNS, p->k * GEMM_COLUMNS,
-		 packed_at(c, p, g / groups) + first * p->k);
+		for (size_t k = 0; k < p->k; k += depth) {
+			size_t kn = least(depth, p->k - k);
+
+			LEVEL_NAME(gemm_pack)
+			(&s, first, least(width, p->n - first), k, kn, GEMM_COLUMNS,
+			 kn * GEMM_COLUMNS, out + k * padded + first * kn);
+		}
 	}
 }
 
 /* --- phase 1 --- */
 
+/* Some rows and columns of matrix BATCH of the result. */
 struct block {
 	size_t batch, row, rows, column, columns;
 };
 
-static void sum_block(const struct product *p, const struct block *b, const float *left,
-		      const float *right, float *sums)
+/* What a part works with. */
+struct work {
+	const struct kernel_call *c;
+	const struct product *p;
+	bool accumulate;
+	size_t depth;
+	float *left, *sums;
+};
+
+/*
+ * Asks for piece I of N of the panel at P, which comes after the one in hand: in L2 by then. Left to the processor, the first
+ * tile of every panel waits for it.
+ */
+static void ask(const float *p, size_t kn, size_t i, size_t n)
 {
-	size_t tiles = (b->rows + GEMM_ROWS - 1) / GEMM_ROWS;
+	size_t lines = kn * GEMM_COLUMNS / 16, each = ceiling(lines, n);
 
-	memset(sums, 0, tiles * GEMM_ROWS * BLOCK_COLUMNS * sizeof(float));
-	for (size_t k = 0; k < p->k; k += GEMM_DEPTH) {
-		size_t kn = p->k - k < GEMM_DEPTH ? p->k - k : GEMM_DEPTH;
+	for (size_t l = i * each; l < least((i + 1) * each, lines); l++)
+		__builtin_prefetch(p + l * 16, 0, 2);
+}
 
-		for (size_t j = 0; j < b->columns; j += GEMM_COLUMNS)
-			for (size_t i = 0; i < tiles; i++)
-				LEVEL_NAME(gemm_tile)
-		(left + i * GEMM_ROWS * p->k + k * GEMM_ROWS,
-		 right + (b->column + j) * p->k + k * GEMM_COLUMNS, kn,
-		 sums + i * GEMM_ROWS * BLOCK_COLUMNS + j, BLOCK_COLUMNS);
+/* So many columns are finished together, after the last slice. Lines of the result come into L2 meanwhile. */
+#define FINISH_COLUMNS 128
+
+struct result {
+	uint8_t *at; /* of the first row and column in hand; NULL: not yet asked for */
+	ptrdiff_t row;
+	size_t element;
+};
+
+static void ask_result(const struct result *r, size_t row, size_t column)
+{
+	if (r->at)
+		for (size_t i = row; i < row + GEMM_ROWS; i++)
+			__builtin_prefetch(r->at + (ptrdiff_t)i * r->row +
+						   (ptrdiff_t)(column * r->element),
+					   1, 2);
+}
+
+/* TILES tiles by COLUMNS columns over one slice: LEFT and RIGHT are its first panels that are taken. */
+static void sum_slice(size_t tiles, size_t columns, size_t kn, const float *left,
+		      const float *right, const struct result *r, float *sums)
+{
+	for (size_t j = 0; j < columns; j += GEMM_COLUMNS, right += GEMM_COLUMNS * kn)
+		for (size_t i = 0; i < tiles; i++) {
+			ask(right + GEMM_COLUMNS * kn, kn, i, tiles);
+			ask_result(r, i * GEMM_ROWS, j);
+			LEVEL_NAME(gemm_tile)
+			(left + i * GEMM_ROWS * kn, right, kn, sums + i * GEMM_ROWS * SUMS_STEP + j,
+			 SUMS_STEP);
+		}
+}
+
+static void finish(const struct work *w, const struct block *b, float *sums)
+{
+	for (size_t r = 0; r < b->rows; r++, sums += SUMS_STEP)
+		if (w->accumulate)
+			epilogue_accumulate(w->p, b->row + r, b->column, b->columns, sums);
+		else
+			epilogue_row(w->c, w->p, b->batch, b->row + r, b->column, b->columns, sums);
+}
+
+/* The last slice, a few columns at a time, and what follows the sums. */
+static void sum_last(const struct work *w, const struct block *b, size_t kn, const float *left,
+		     const float *right)
+{
+	const struct kernel_tensor *out = w->p->out;
+
+	for (size_t j = 0; j < b->columns; j += FINISH_COLUMNS) {
+		struct block some = *b;
+		struct result r = { .element = operand_bytes(out->dtype, 1) };
+
+		some.column += j;
+		some.columns = least(FINISH_COLUMNS, b->columns - j);
+		r.row = out->stride[out->n_axes - 2] * (ptrdiff_t)r.element;
+		r.at = (uint8_t *)out->data +
+		       operand_bytes(out->dtype, product_row(w->p, out, b->batch, b->row) +
+							 (ptrdiff_t)some.column);
+		sum_slice(ceiling(b->rows, GEMM_ROWS), some.columns, kn, left, right + j * kn, &r,
+			  w->sums + j);
+		finish(w, &some, w->sums + j);
 	}
 }
 
-/* Blocks are counted by row blocks, each with all its columns, so that left rows are packed once. */
-static void run_blocks(const struct kernel_call *c, const struct product *p, bool accumulate)
+/*
+ * RIGHT is the packed right operand. PACK: the left rows are not yet packed; a slice is, just before it is used. ONCE: no other
+ * block will read it.
+ */
+static void sum_block(const struct work *w, const struct block *b, bool pack, bool once,
+		      const float *right)
 {
-	size_t down = (p->m + BLOCK_ROWS - 1) / BLOCK_ROWS;
-	size_t across = (p->n + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS, from, to;
-	float *left = part_at(c, p), *sums = left + BLOCK_ROWS * p->k;
-	size_t packed = SIZE_MAX;
+	const struct product *p = w->p;
+	size_t rows = round_up(b->rows, GEMM_ROWS), padded = round_up(p->n, GEMM_COLUMNS), k = 0;
+	struct gemm_source s = { .t = p->a,
+				 .at = product_at(p, p->a, b->batch),
+				 .line = p->a->stride[p->row_axis],
+				 .k = p->a->stride[p->row_axis + 1] };
 
-	kernel_share(p->batches * down * across, 1, c->part, c->parts, &from, &to);
-	for (size_t i = from; i < to; i++) {
-		struct block b = { .batch = i / across / down,
-				   .row = i / across % down * BLOCK_ROWS,
-				   .column = i % across * BLOCK_COLUMNS };
-		struct gemm_source s = { .t = p->a, .at = product_at(p, p->a, b.batch) };
+	memset(w->sums, 0, rows * SUMS_STEP * sizeof(float));
+	do {
+		size_t kn = least(w->depth, p->k - k);
+		float *left = once ? w->left : w->left + k * rows;
+		const float *panels = right + k * padded + b->column * kn;
 
-		b.rows = p->m - b.row < BLOCK_ROWS ? p->m - b.row : BLOCK_ROWS;
-		b.columns = p->n - b.column < BLOCK_COLUMNS ? p->n - b.column : BLOCK_COLUMNS;
-		s.line = p->a->stride[p->row_axis];
-		s.k = p->a->stride[p->row_axis + 1];
-		if (packed != i / across)
+		if (pack)
 			LEVEL_NAME(gemm_pack)
-		(&s, b.row, b.rows, 0, p->k, GEMM_ROWS, GEMM_ROWS * p->k, left);
-		packed = i / across;
-		sum_block(p, &b, left, packed_at(c, p, product_right(p, b.batch)), sums);
-		for (size_t r = 0; r < b.rows; r++)
-			if (accumulate)
-				epilogue_accumulate(p, b.row + r, b.column, b.columns,
-						    sums + r * BLOCK_COLUMNS);
-			else
-				epilogue_row(c, p, b.batch, b.row + r, b.column, b.columns,
-					     sums + r * BLOCK_COLUMNS);
+		(&s, b->row, b->rows, k, kn, GEMM_ROWS, GEMM_ROWS * kn, left);
+		k += kn;
+		if (k < p->k)
+			sum_slice(rows / GEMM_ROWS, b->columns, kn, left, panels,
+				  &(struct result){ 0 }, w->sums);
+		else
+			sum_last(w, b, kn, left, panels);
+	} while (k < p->k);
+}
+
+/* In blocks, each row block with all its columns, so that left rows are packed once. */
+static void run_region(const struct work *w, const struct block *b)
+{
+	size_t rows = even(b->rows, BLOCK_ROWS, GEMM_ROWS);
+	size_t columns = even(b->columns, BLOCK_COLUMNS, GEMM_COLUMNS);
+	const float *right = packed_at(w->c, w->p, w->accumulate, product_right(w->p, b->batch));
+
+	for (size_t i = 0; i < b->rows; i += rows)
+		for (size_t j = 0; j < b->columns; j += columns) {
+			struct block some = { .batch = b->batch,
+					      .row = b->row + i,
+					      .rows = least(rows, b->rows - i),
+					      .column = b->column + j,
+					      .columns = least(columns, b->columns - j) };
+
+			sum_block(w, &some, j == 0, columns >= b->columns, right);
+		}
+}
+
+/* One matrix is shared out by its rows, or by its columns where rows are few; many, by blocks of rows. */
+static void run_blocks(const struct work *w)
+{
+	const struct kernel_call *c = w->c;
+	const struct product *p = w->p;
+	size_t down = ceiling(p->m, BLOCK_ROWS), from, to;
+	struct block b = { .rows = p->m, .columns = p->n };
+
+	if (p->batches == 1 && p->m / (size_t)c->parts < BLOCK_ROWS / 4 && p->n > p->m) {
+		kernel_share(p->n, GEMM_COLUMNS, c->part, c->parts, &b.column, &to);
+		b.columns = to - b.column;
+		run_region(w, &b);
+		return;
+	}
+	if (p->batches == 1) {
+		kernel_share(p->m, GEMM_ROWS, c->part, c->parts, &b.row, &to);
+		b.rows = to - b.row;
+		run_region(w, &b);
+		return;
+	}
+	kernel_share(p->batches * down, 1, c->part, c->parts, &from, &to);
+	for (size_t i = from; i < to; i++) {
+		b.batch = i / down;
+		b.row = i % down * BLOCK_ROWS;
+		b.rows = least(BLOCK_ROWS, p->m - b.row);
+		run_region(w, &b);
 	}
 }
 
-static void run(const struct kernel_call *c, int first)
+static void run(const struct kernel_call *c, bool accumulate)
 {
-	struct product p = product_of(c, first);
+	struct product p = product_of(c, accumulate);
+	struct work w = { .c = c, .p = &p, .accumulate = accumulate };
 
-	if (c->phase == 0)
-		pack_right(c, &p);
-	else
-		run_blocks(c, &p, first == 1);
+	if (c->phase == 0) {
+		pack_right(c, &p, accumulate);
+		return;
+	}
+	w.depth = depth_of(&p);
+	w.left = part_at(c, &p, accumulate);
+	w.sums = w.left + round_up(BLOCK_ROWS * p.k, 16);
+	run_blocks(&w);
 }
 
 static void run_matmul(const struct kernel_call *c)
 {
-	run(c, 0);
+	run(c, false);
 }
 
 static void run_matmul_acc(const struct kernel_call *c)
 {
-	run(c, 1);
+	run(c, true);
 }
 
 static size_t scratch_matmul(const struct kernel_call *c)
 {
-	struct product p = product_of(c, 0);
+	struct product p = product_of(c, false);
 
-	return scratch_of(&p, c->parts);
+	return scratch_of(&p, false, c->parts);
 }
 
 static size_t scratch_matmul_acc(const struct kernel_call *c)
 {
-	struct product p = product_of(c, 1);
+	struct product p = product_of(c, true);
 
-	return scratch_of(&p, c->parts);
+	return scratch_of(&p, true, c->parts);
+}
+
+static size_t kept_matmul(const struct kernel_call *c, int *in)
+{
+	struct product p = product_of(c, false);
+
+	*in = 1;
+	return keeps(&p, false) ? packed_size(&p) * sizeof(float) : 0;
 }
 
 /* --- what is claimed --- */
@@ -193,6 +366,7 @@ const struct kernel LEVEL_NAME(matmul_tiles) = {
 	.variant = "tiles",
 	.claims = claims_matmul,
 	.scratch = scratch_matmul,
+	.kept = kept_matmul,
 	.phases = 2,
 	.run = run_matmul,
 };
