@@ -11,6 +11,7 @@
 #ifndef KERNELS_CPU_GEMM_H
 #define KERNELS_CPU_GEMM_H
 
+#include "kernels/cpu/dequant.h"
 #include "kernels/cpu/level.h"
 #include "kernels/cpu/operand.h"
 
@@ -41,8 +42,9 @@ SIMD_INLINE void gemm_run(const struct kernel_tensor *t, ptrdiff_t at, float *ou
 		return;
 	}
 	info = dtype_info(t->dtype);
-	dtype_to_f32(t->dtype, (const uint8_t *)t->data + (size_t)at / info->block * info->bytes,
-		     out, (n + info->block - 1) / info->block * info->block);
+	LEVEL_NAME(dequant_row)
+	(t->dtype, (const uint8_t *)t->data + (size_t)at / info->block * info->bytes, out,
+	 (n + info->block - 1) / info->block * info->block);
 }
 
 /*
