@@ -1,0 +1,255 @@
+/*
+ * tests/kernel/test_matmul.c - products by weights of every type, at every level, against sums in double
+ *
+ * Few and many rows, x wT and x w, blocks along either; any number of parts, and a tile of the rows, give the same bits; what phase 0
+ * made of a weight serves further calls. Weights, rows and results end at guard pages.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/attributes.h"
+#include "lib/base/random.h"
+#include "lib/graph/backend.h"
+#include "lib/graph/op_table.h"
+#include "tests/corrupt.h"
+#include "tests/tap.h"
+
+struct trial {
+	enum dtype type; /* of the weight */
+	enum level level;
+	size_t m, n, k;
+	bool turned; /* w is [n, k]; else [k, n] */
+	void *w;
+	float *x, *bias, *want, *got;
+	double *most; /* of a result: the sum of the magnitudes */
+};
+
+static size_t lines(const struct trial *t)
+{
+	return t->turned ? t->n : t->k;
+}
+
+static size_t width(const struct trial *t)
+{
+	return t->turned ? t->k : t->n;
+}
+
+/* Bytes that hold small scales whatever the type, so that all values are finite. */
+static void fill_weight(const struct trial *t, size_t bytes, const struct random_stream *r)
+{
+	size_t n = lines(t) * width(t);
+
+	if (dtype_info(t->type)->block == 1) {
+		float *values = malloc(n * sizeof(*values));
+
+		for (size_t i = 0; i < n; i++)
+			values[i] = (float)random_normal(r, 1, i);
+		dtype_from_f32(t->type, values, t->w, n);
+		free(values);
+		return;
+	}
+	for (size_t i = 0; i < bytes; i++)
+		((uint8_t *)t->w)[i] = (uint8_t)random_below(r, 1, i, 52);
+}
+
+static void make_want(struct trial *t)
+{
+	size_t n = lines(t) * width(t);
+	float *w = malloc((n + 1) * sizeof(*w));
+
+	dtype_to_f32(t->type, t->w, w, n);
+	for (size_t i = 0; i < t->m; i++)
+		for (size_t j = 0; j < t->n; j++) {
+			double sum = t->bias[j], most = fabs(sum);
+
+			for (size_t k = 0; k < t->k; k++) {
+				double one = (double)t->x[i * t->k + k] *
+					     (t->turned ? w[j * t->k + k] : w[k * t->n + j]);
+
+				sum += one;
+				most += fabs(one);
+			}
+			t->want[i * t->n + j] = (float)sum;
+			t->most[i * t->n + j] = most;
+		}
+	free(w);
+}
+
+static void make(struct trial *t)
+{
+	struct random_stream r = random_at(3, (uint64_t)t->type, t->m * 1000 + t->n);
+	size_t bytes = 0;
+
+	dtype_size(t->type, lines(t) * width(t), &bytes);
+	t->w = guard_new(bytes);
+	t->x = guard_new(t->m * t->k * sizeof(float));
+	t->bias = guard_new(t->n * sizeof(float));
+	t->got = guard_new(t->m * t->n * sizeof(float));
+	t->want = malloc(t->m * t->n * sizeof(float));
+	t->most = malloc(t->m * t->n * sizeof(double));
+	for (size_t i = 0; i < t->m * t->k; i++)
+		t->x[i] = (float)random_normal(&r, 0, i);
+	for (size_t i = 0; i < t->n; i++)
+		t->bias[i] = (float)random_normal(&r, 2, i);
+	fill_weight(t, bytes, &r);
+	make_want(t);
+}
+
+static void drop(struct trial *t)
+{
+	guard_free(t->w);
+	guard_free(t->x);
+	guard_free(t->bias);
+	guard_free(t->got);
+	free(t->want);
+	free(t->most);
+}
+
+struct operands {
+	struct kernel_tensor in[3], out;
+	struct matmul_attributes none;
+	struct kernel_call c;
+};
+
+/* Rows ROW to ROW + ROWS - 1 of the trial. */
+static void set(const struct trial *t, size_t row, size_t rows, struct operands *o)
+{
+	ptrdiff_t line = (ptrdiff_t)width(t);
+
+	*o = (struct operands){ 0 };
+	o->in[0] = (struct kernel_tensor){ .data = t->x + row * t->k,
+					   .dtype = DTYPE_F32,
+					   .n_axes = 2,
+					   .shape = { rows, t->k },
+					   .stride = { (ptrdiff_t)t->k, 1 } };
+	o->in[1] =
+		(struct kernel_tensor){ .data = t->w,
+					.dtype = t->type,
+					.n_axes = 2,
+					.shape = { t->k, t->n },
+					.stride = { t->turned ? 1 : line, t->turned ? line : 1 } };
+	o->in[2] = (struct kernel_tensor){
+		.data = t->bias, .dtype = DTYPE_F32, .n_axes = 1, .shape = { t->n }, .stride = { 1 }
+	};
+	o->out = (struct kernel_tensor){ .data = t->got + row * t->n,
+					 .dtype = DTYPE_F32,
+					 .n_axes = 2,
+					 .shape = { rows, t->n },
+					 .stride = { (ptrdiff_t)t->n, 1 } };
+	o->c = (struct kernel_call){ .in = o->in,
+				     .out = &o->out,
+				     .n_in = 3,
+				     .n_out = 1,
+				     .attributes = &o->none,
+				     .row = row,
+				     .rows = t->m,
+				     .parts = 1 };
+}
+
+/* Phases FIRST on, by PARTS parts one after the other. */
+static void run(const struct kernel *k, struct operands *o, int parts, int first, void *kept)
+{
+	struct kernel_call c = o->c;
+	size_t size;
+
+	c.parts = parts;
+	c.kept = kept;
+	size = k->scratch ? k->scratch(&c) : 0;
+	c.scratch = aligned_alloc(64, (size + 64) / 64 * 64);
+	memset(c.scratch, 0xff, size);
+	for (c.phase = first; c.phase < (k->phases ? k->phases : 1); c.phase++)
+		for (c.part = 0; c.part < parts; c.part++)
+			k->run(&c);
+	free(c.scratch);
+}
+
+static bool near(const struct trial *t)
+{
+	for (size_t i = 0; i < t->m * t->n; i++)
+		if (!(fabs((double)t->got[i] - t->want[i]) <=
+		      0x1p-22 * sqrt((double)t->k + 1) * t->most[i] + 1e-30))
+			return false;
+	return true;
+}
+
+static void check_bits(struct trial *t, const struct kernel *k, void *kept, const char *what)
+{
+	size_t bytes = t->m * t->n * sizeof(float), half = t->m / 2;
+	float *one = malloc(bytes);
+	struct operands o;
+
+	memcpy(one, t->got, bytes);
+	for (int parts = 2; parts <= 5; parts += 3) {
+		memset(t->got, 0xff, bytes);
+		set(t, 0, t->m, &o);
+		run(k, &o, parts, kept ? 1 : 0, kept);
+		tap_ok(memcmp(one, t->got, bytes) == 0, "%s: the same bits by %d parts", what,
+		       parts);
+	}
+	memset(t->got, 0xff, bytes);
+	set(t, 0, half, &o);
+	run(k, &o, 1, kept ? 1 : 0, kept);
+	set(t, half, t->m - half, &o);
+	run(k, &o, 1, kept ? 1 : 0, kept);
+	tap_ok(memcmp(one, t->got, bytes) == 0, "%s: the same bits in two tiles of rows", what);
+	free(one);
+}
+
+static void check(struct trial t)
+{
+	struct operands o;
+	const struct kernel *k;
+	void *kept = NULL;
+	char what[120];
+	size_t size;
+	int in = 0;
+
+	make(&t);
+	set(&t, 0, t.m, &o);
+	k = backend_choose(backend_level(t.level), "matmul", &o.c);
+	snprintf(what, sizeof(what), "%s, %s, %zu x %zu x %zu%s, %s", dtype_name(t.type),
+		 level_name(t.level), t.m, t.k, t.n, t.turned ? " turned" : "",
+		 k ? k->variant : "none");
+	if (tap_ok(k != NULL, "%s claims it", what)) {
+		size = k->kept ? k->kept(&o.c, &in) : 0;
+		kept = size ? aligned_alloc(64, (size + 63) / 64 * 64) : NULL;
+		tap_ok(!kept || in == 1, "%s: keeps the weight", what);
+		memset(t.got, 0xff, t.m * t.n * sizeof(float));
+		run(k, &o, 1, 0, kept);
+		tap_ok(near(&t), "%s: near", what);
+		check_bits(&t, k, kept, what);
+	}
+	free(kept);
+	drop(&t);
+}
+
+/* Rows that few and many kernels take; columns that fill no chunk, panel or vector. */
+static void check_type(enum dtype type, enum level level)
+{
+	const size_t rows[] = { 1, 2, 3, 4, 5, 7, 12, 21 };
+	size_t block = dtype_info(type)->block, odd = block > 1 ? block : 13;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		check((struct trial){ .type = type,
+				      .level = level,
+				      .m = rows[i],
+				      .n = i % 2 ? 37 : 70,
+				      .k = i % 3 == 0	? 256 + odd
+					   : i % 3 == 1 ? odd
+							: 512 + odd,
+				      .turned = true });
+	check((struct trial){ .type = type, .level = level, .m = 3, .n = 2 * odd, .k = 21 });
+	check((struct trial){ .type = type, .level = level, .m = 23, .n = 256 + odd, .k = 19 });
+}
+
+int main(void)
+{
+	for (int level = 0; level < LEVEL_COUNT; level++)
+		for (int t = 1; t < DTYPE_COUNT && level_available((enum level)level); t++)
+			if (t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16 ||
+			    (dtype_info((enum dtype)t)->block > 1 && dtype_decodes((enum dtype)t)))
+				check_type((enum dtype)t, (enum level)level);
+	return tap_done();
+}
