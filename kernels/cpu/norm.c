@@ -31,6 +31,60 @@ static size_t scratch_rows(const struct kernel_call *c)
 	return (size_t)c->parts * ROOMS * rows_room(rows_length(&c->in[0])) * sizeof(float);
 }
 
+/*
+ * Rows are bf16 where they lie when all are; else f32, where they lie or in rooms. T, which of both, is a constant in what follows.
+ */
+static enum dtype rows_of(const struct kernel_call *c, bool backward)
+{
+	bool brain = c->in[0].dtype == DTYPE_BF16 && c->out[0].dtype == DTYPE_BF16 &&
+		     (!backward || c->in[1].dtype == DTYPE_BF16);
+
+	return brain ? DTYPE_BF16 : DTYPE_F32;
+}
+
+static const uint8_t *row_in(const struct kernel_call *c, enum dtype t, int operand, size_t i)
+{
+	const struct kernel_tensor *x = &c->in[operand];
+
+	return t == x->dtype ? operand_at(x, rows_at(x, i))
+			     : (const uint8_t *)rows_get(x, i, room(c, operand));
+}
+
+/* Where to write row I of the result; row_put then stores it when that was a room. */
+static uint8_t *row_out(const struct kernel_call *c, enum dtype t, size_t i)
+{
+	const struct kernel_tensor *y = &c->out[0];
+
+	return t == y->dtype ? (uint8_t *)y->data + operand_bytes(t, rows_at(y, i))
+			     : (uint8_t *)room(c, 2);
+}
+
+static void row_put(const struct kernel_call *c, enum dtype t, size_t i, const uint8_t *row)
+{
+	if (t != c->out[0].dtype)
+		rows_put(&c->out[0], i, (const float *)(const void *)row);
+}
+
+/*
+ * The row that is worked on next, which is asked for while this one is written: what a row is normalised by is known at its end only, and
+ * until then no other would be on its way. NULL: rows that would not stay in L1.
+ */
+#define NEAR_BYTES 8192
+
+static const uint8_t *next_row(const struct kernel_call *c, int operand, size_t i, size_t end)
+{
+	const struct kernel_tensor *x = &c->in[operand];
+	size_t bytes = operand_bytes(x->dtype, (ptrdiff_t)rows_length(x));
+
+	return i + 1 < end && bytes <= NEAR_BYTES ? operand_at(x, rows_at(x, i + 1)) : NULL;
+}
+
+SIMD_INLINE void ask(const uint8_t *row, enum dtype t, size_t element)
+{
+	if (row)
+		__builtin_prefetch(row + operand_bytes(t, (ptrdiff_t)element), 0, 3);
+}
+
 /* --- what a row is normalised by --- */
 
 struct moments {
@@ -44,31 +98,42 @@ static float sum_chains(const vf32 *sum)
 	return rows_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
+SIMD_INLINE vf32 load(enum dtype t, const uint8_t *x, size_t element)
+{
+	return vector_load(t, x + operand_bytes(t, (ptrdiff_t)element));
+}
+
+/* The same at the end of a row: LEFT elements are there, the others are REST. */
+SIMD_INLINE vf32 load_some(enum dtype t, const uint8_t *x, size_t element, size_t left, float rest)
+{
+	return vector_some(t, x + operand_bytes(t, (ptrdiff_t)element), left, rest);
+}
+
 /* STEP(J, V) for each vector V of N elements of X, to chain J; past the end V is REST. */
-#define EACH_VECTOR(x, n, rest, STEP)                                            \
- do {                                                                            \
-  size_t at_ = 0;                                                                \
-  for (; at_ + CHAINS * SIMD_WIDTH <= (n); at_ += CHAINS * SIMD_WIDTH) {         \
-   SIMD_UNROLL                                                                   \
-   for (size_t j_ = 0; j_ < CHAINS; j_++)                                        \
-    STEP(j_, simd_load((x) + at_ + j_ * SIMD_WIDTH));                            \
-  }                                                                              \
-  for (; at_ < (n); at_ += SIMD_WIDTH)                                           \
-   STEP(0, vector_some(DTYPE_F32, (const uint8_t *)((x) + at_), (n)-at_, rest)); \
+#define EACH_VECTOR(t, x, n, rest, STEP)                                 \
+ do {                                                                    \
+  size_t at_ = 0;                                                        \
+  for (; at_ + CHAINS * SIMD_WIDTH <= (n); at_ += CHAINS * SIMD_WIDTH) { \
+   SIMD_UNROLL                                                           \
+   for (size_t j_ = 0; j_ < CHAINS; j_++)                                \
+    STEP(j_, load(t, x, at_ + j_ * SIMD_WIDTH));                         \
+  }                                                                      \
+  for (; at_ < (n); at_ += SIMD_WIDTH)                                   \
+   STEP(0, load_some(t, x, at_, (n)-at_, rest));                         \
  } while (0)
 
-static float row_mean(const float *x, size_t n)
+SIMD_INLINE float row_mean(enum dtype t, const uint8_t *x, size_t n)
 {
 	vf32 sum[CHAINS] = { { 0 } };
 
 #define ADD(j, v) sum[j] += v
-	EACH_VECTOR(x, n, 0, ADD);
+	EACH_VECTOR(t, x, n, 0, ADD);
 #undef ADD
 	return sum_chains(sum) / (float)n;
 }
 
 /* The mean of (x - m)^2. */
-static float row_square(const float *x, size_t n, float mean)
+SIMD_INLINE float row_square(enum dtype t, const uint8_t *x, size_t n, float mean)
 {
 	vf32 sum[CHAINS] = { { 0 } }, m = simd_f32(mean);
 
@@ -77,57 +142,99 @@ static float row_square(const float *x, size_t n, float mean)
   vf32 d_ = (v)-m;                   \
   sum[j] = simd_fma(d_, d_, sum[j]); \
  } while (0)
-	EACH_VECTOR(x, n, mean, ADD);
+	EACH_VECTOR(t, x, n, mean, ADD);
 #undef ADD
 	return sum_chains(sum) / (float)n;
 }
 
-static struct moments row_moments(const float *x, size_t n, bool centred, double eps)
+SIMD_INLINE struct moments row_moments(enum dtype t, const uint8_t *x, size_t n, bool centred,
+				       double eps)
 {
-	struct moments m = { .mean = centred ? row_mean(x, n) : 0 };
+	struct moments m = { .mean = centred ? row_mean(t, x, n) : 0 };
 
-	m.scale = 1 / sqrtf(row_square(x, n, m.mean) + (float)eps);
+	m.scale = 1 / sqrtf(row_square(t, x, n, m.mean) + (float)eps);
 	return m;
 }
 
 /* --- forward --- */
 
-SIMD_INLINE void normalise(const float *x, float *y, size_t n, struct moments m, const float *w,
-			   float offset, const float *b)
+struct affine {
+	const float *w, *b; /* NULL: none */
+	float offset;
+};
+
+/* V at element I of a row of which LEFT are there. */
+SIMD_INLINE vf32 normal(vf32 v, vf32 mean, vf32 scale, const struct affine *a, size_t i,
+			size_t left)
 {
-	vf32 mean = simd_f32(m.mean), scale = simd_f32(m.scale), more = simd_f32(offset);
+	v = (v - mean) * scale;
+	if (a->w)
+		v = v * (rows_load(a->w + i, left) + simd_f32(a->offset));
+	if (a->b)
+		v = v + rows_load(a->b + i, left);
+	return v;
+}
 
-	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
-		vf32 v = (rows_load(x + i, n - i) - mean) * scale;
+SIMD_INLINE void normalise(enum dtype t, const uint8_t *x, uint8_t *y, size_t n, struct moments m,
+			   struct affine a, const uint8_t *next, bool stream)
+{
+	vf32 mean = simd_f32(m.mean), scale = simd_f32(m.scale);
+	size_t i = 0;
 
-		if (w)
-			v = v * (rows_load(w + i, n - i) + more);
-		if (b)
-			v = v + rows_load(b + i, n - i);
-		rows_store(y + i, v, n - i);
+	for (; i + VECTOR_TWO <= n; i += VECTOR_TWO) {
+		vf32 v[2];
+
+		ask(next, t, i);
+		SIMD_UNROLL
+		for (size_t j = 0; j < 2; j++)
+			v[j] = normal(load(t, x, i + j * SIMD_WIDTH), mean, scale, &a,
+				      i + j * SIMD_WIDTH, SIMD_WIDTH);
+		vector_store_two(t, y + operand_bytes(t, (ptrdiff_t)i), v[0], v[1], stream);
+	}
+	for (; i < n; i += SIMD_WIDTH) {
+		size_t left = n - i < SIMD_WIDTH ? n - i : SIMD_WIDTH;
+		float some[SIMD_WIDTH];
+
+		simd_store(some, normal(load_some(t, x, i, left, 0), mean, scale, &a, i, left));
+		operand_store(t, some, y + operand_bytes(t, (ptrdiff_t)i), left);
 	}
 }
 
-static void forward(const struct kernel_call *c, bool centred)
+SIMD_INLINE void forward_rows(const struct kernel_call *c, enum dtype t, bool centred,
+			      struct affine a)
 {
-	const struct norm_attributes *a = c->attributes;
+	const struct norm_attributes *attributes = c->attributes;
 	size_t n = rows_length(&c->in[0]), from, to;
-	const float *w = has(c, 1) ? rows_vector(&c->in[1], room(c, 1)) : NULL;
-	const float *b = has(c, 2) ? rows_vector(&c->in[2], room(c, 3)) : NULL;
+	bool stream = t == c->out[0].dtype && vector_streams(&c->out[0]);
 
 	kernel_share(rows_count(&c->in[0]), 1, c->part, c->parts, &from, &to);
 	for (size_t i = from; i < to; i++) {
-		const float *x = rows_get(&c->in[0], i, room(c, 0));
-		float *y = rows_new(&c->out[0], i, room(c, 2));
+		const uint8_t *x = row_in(c, t, 0, i), *next = next_row(c, 0, i, to);
+		uint8_t *y = row_out(c, t, i);
+		struct moments m = row_moments(t, x, n, centred, attributes->eps);
 
-		struct moments m = row_moments(x, n, centred, a->eps);
-
-		if (w && !b)
-			normalise(x, y, n, m, w, (float)a->offset, NULL);
+		if (stream && vector_aligned(y))
+			normalise(t, x, y, n, m, a, next, true);
 		else
-			normalise(x, y, n, m, w, (float)a->offset, b);
-		rows_put(&c->out[0], i, y);
+			normalise(t, x, y, n, m, a, next, false);
+		row_put(c, t, i, y);
 	}
+	if (stream)
+		simd_stream_end();
+}
+
+SIMD_INLINE void forward(const struct kernel_call *c, bool centred)
+{
+	const struct norm_attributes *attributes = c->attributes;
+	struct affine a = { .w = has(c, 1) ? rows_vector(&c->in[1], room(c, 1)) : NULL,
+			    .b = has(c, 2) ? rows_vector(&c->in[2], room(c, 3)) : NULL,
+			    .offset = (float)attributes->offset };
+	enum dtype t = rows_of(c, false);
+
+	if (t == DTYPE_F32)
+		forward_rows(c, DTYPE_F32, centred, a);
+	else
+		forward_rows(c, DTYPE_BF16, centred, a);
 }
 
 static void run_rms_norm(const struct kernel_call *c)
@@ -154,11 +261,9 @@ SIMD_INLINE void add_sums(struct sums *s, int chain, vf32 d, vf32 g)
 	s->gx[chain] = simd_fma(g, d, s->gx[chain]);
 }
 
-SIMD_INLINE vf32 slope_at(const float *dy, const float *w, float offset, size_t left)
+SIMD_INLINE vf32 slope_at(vf32 dy, const float *w, float offset, size_t left)
 {
-	vf32 g = rows_load(dy, left); /* 0 past the end */
-
-	return w ? g * (rows_load(w, left) + simd_f32(offset)) : g;
+	return w ? dy * (rows_load(w, left) + simd_f32(offset)) : dy;
 }
 
 struct means {
@@ -166,8 +271,8 @@ struct means {
 };
 
 /* Moments and means in one pass, after that for the mean of what is centred. */
-SIMD_INLINE struct means row_means(const float *x, const float *dy, size_t n, const float *w,
-				   float offset, double eps, struct moments *m)
+SIMD_INLINE struct means row_means(enum dtype t, const uint8_t *x, const uint8_t *dy, size_t n,
+				   const float *w, float offset, double eps, struct moments *m)
 {
 	struct sums s = { .squares = { { 0 } } };
 	vf32 mean = simd_f32(m->mean);
@@ -178,36 +283,62 @@ SIMD_INLINE struct means row_means(const float *x, const float *dy, size_t n, co
 	for (int j = 0; j < 2; j++) {
 		size_t at = i + (size_t)j * SIMD_WIDTH;
 
-		add_sums(&s, j, simd_load(x + at) - mean,
-			 slope_at(dy + at, w ? w + at : NULL, offset, SIMD_WIDTH));
+		add_sums(&s, j, load(t, x, at) - mean,
+			 slope_at(load(t, dy, at), w ? w + at : NULL, offset, SIMD_WIDTH));
 	}
 	for (; i < n; i += SIMD_WIDTH)
-		add_sums(&s, 0,
-			 vector_some(DTYPE_F32, (const uint8_t *)(x + i), n - i, m->mean) - mean,
-			 slope_at(dy + i, w ? w + i : NULL, offset, n - i));
+		add_sums(&s, 0, load_some(t, x, i, n - i, m->mean) - mean,
+			 slope_at(load_some(t, dy, i, n - i, 0), w ? w + i : NULL, offset, n - i));
 	m->scale = 1 / sqrtf(rows_sum(s.squares[0] + s.squares[1]) / (float)n + (float)eps);
 	return (struct means){ rows_sum(s.g[0] + s.g[1]) / (float)n,
 			       m->scale * rows_sum(s.gx[0] + s.gx[1]) / (float)n };
 }
 
-/* dx; and dw += dy x^, db += dy where they are there. */
-SIMD_INLINE void row_backward(const float *x, const float *dy, float *dx, size_t n,
-			      struct moments m, struct means s, const float *w, float offset,
-			      float *dw, float *db)
+/* What a row's gradient takes: its moments, and the sums that are added to, where they are there. */
+struct slopes {
+	vf32 mean, scale, less, by_x;
+	const float *w;
+	float offset, *dw, *db;
+};
+
+/* dx of the vectors X and DY at element I of which LEFT are there; dw += dy x^, db += dy. */
+SIMD_INLINE vf32 row_slope(const struct slopes *s, vf32 x, vf32 dy, size_t i, size_t left)
 {
-	vf32 mean = simd_f32(m.mean), scale = simd_f32(m.scale);
-	vf32 less = simd_f32(s.g), by_x = simd_f32(s.gx);
+	vf32 v = (x - s->mean) * s->scale;
+	vf32 g = slope_at(dy, s->w ? s->w + i : NULL, s->offset, left);
 
-	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
-		size_t left = n - i;
-		vf32 d = rows_load(dy + i, left), v = (rows_load(x + i, left) - mean) * scale;
-		vf32 g = slope_at(dy + i, w ? w + i : NULL, offset, left);
+	if (s->dw)
+		rows_store(s->dw + i, simd_fma(dy, v, rows_load(s->dw + i, left)), left);
+	if (s->db)
+		rows_store(s->db + i, rows_load(s->db + i, left) + dy, left);
+	return s->scale * (g - s->less - v * s->by_x);
+}
 
-		if (dw)
-			rows_store(dw + i, simd_fma(d, v, rows_load(dw + i, left)), left);
-		if (db)
-			rows_store(db + i, rows_load(db + i, left) + d, left);
-		rows_store(dx + i, scale * (g - less - v * by_x), left);
+SIMD_INLINE void row_backward(enum dtype t, const uint8_t *x, const uint8_t *dy, uint8_t *dx,
+			      size_t n, struct slopes s, const uint8_t *const next[2], bool stream)
+{
+	size_t i = 0;
+
+	for (; i + VECTOR_TWO <= n; i += VECTOR_TWO) {
+		vf32 v[2];
+
+		ask(next[0], t, i);
+		ask(next[1], t, i);
+		SIMD_UNROLL
+		for (size_t j = 0; j < 2; j++) {
+			size_t at = i + j * SIMD_WIDTH;
+
+			v[j] = row_slope(&s, load(t, x, at), load(t, dy, at), at, SIMD_WIDTH);
+		}
+		vector_store_two(t, dx + operand_bytes(t, (ptrdiff_t)i), v[0], v[1], stream);
+	}
+	for (; i < n; i += SIMD_WIDTH) {
+		size_t left = n - i < SIMD_WIDTH ? n - i : SIMD_WIDTH;
+		float some[SIMD_WIDTH];
+
+		simd_store(some, row_slope(&s, load_some(t, x, i, left, 0),
+					   load_some(t, dy, i, left, 0), i, left));
+		operand_store(t, some, dx + operand_bytes(t, (ptrdiff_t)i), left);
 	}
 }
 
@@ -231,35 +362,48 @@ static size_t scratch_backward(const struct kernel_call *c)
 					 rows_room(rows_length(&c->in[0])) * sizeof(float);
 }
 
-static void backward_piece(const struct kernel_call *c, size_t piece, bool centred, const float *w)
+/* One row of T: DW, DB and W are NULL as constants where they are. */
+SIMD_INLINE void backward_row(const struct kernel_call *c, enum dtype t, size_t i, size_t end,
+			      bool centred, const float *w, float *dw, float *db)
 {
 	const struct norm_attributes *a = c->attributes;
+	size_t n = rows_length(&c->in[0]);
+	const uint8_t *x = row_in(c, t, 0, i), *dy = row_in(c, t, 1, i);
+	const uint8_t *const next[2] = { next_row(c, 0, i, end), next_row(c, 1, i, end) };
+	uint8_t *dx = row_out(c, t, i);
+	struct moments m = { .mean = centred ? row_mean(t, x, n) : 0 };
+	struct means s = row_means(t, x, dy, n, w, (float)a->offset, a->eps, &m);
+	struct slopes by = { .mean = simd_f32(m.mean),
+			     .scale = simd_f32(m.scale),
+			     .less = simd_f32(centred ? s.g : 0),
+			     .by_x = simd_f32(s.gx),
+			     .w = w,
+			     .offset = (float)a->offset,
+			     .dw = dw,
+			     .db = db };
+
+	if (t == c->out[0].dtype && vector_streams(&c->out[0]) && vector_aligned(dx))
+		row_backward(t, x, dy, dx, n, by, next, true);
+	else
+		row_backward(t, x, dy, dx, n, by, next, false);
+	row_put(c, t, i, dx);
+}
+
+SIMD_INLINE void backward_piece(const struct kernel_call *c, enum dtype t, size_t piece,
+				bool centred, const float *w)
+{
 	size_t n = rows_length(&c->in[0]), rows = rows_count(&c->in[0]);
 	size_t last = (piece + 1) * PIECE < rows ? (piece + 1) * PIECE : rows;
-	float *dw = c->n_out > 1 ? piece_sums(c, piece, 0) : NULL, offset = (float)a->offset;
+	float *dw = c->n_out > 1 ? piece_sums(c, piece, 0) : NULL;
 	float *db = c->n_out > 2 ? piece_sums(c, piece, 1) : NULL;
 
 	for (int i = 0; i < c->n_out - 1; i++)
 		memset(piece_sums(c, piece, i), 0, n * sizeof(float));
-	for (size_t i = piece * PIECE; i < last; i++) {
-		const float *x = rows_get(&c->in[0], i, room(c, 0));
-		const float *dy = rows_get(&c->in[1], i, room(c, 1));
-		float *dx = rows_new(&c->out[0], i, room(c, 2));
-		struct moments m = { .mean = centred ? row_mean(x, n) : 0 };
-		struct means s;
-
-		s = w ? row_means(x, dy, n, w, offset, a->eps, &m)
-		      : row_means(x, dy, n, NULL, 0, a->eps, &m);
-		if (!centred)
-			s.g = 0;
+	for (size_t i = piece * PIECE; i < last; i++)
 		if (w && dw && !db)
-			row_backward(x, dy, dx, n, m, s, w, offset, dw, NULL);
-		else if (w && dw)
-			row_backward(x, dy, dx, n, m, s, w, offset, dw, db);
+			backward_row(c, t, i, rows, centred, w, dw, NULL);
 		else
-			row_backward(x, dy, dx, n, m, s, w, offset, dw, db);
-		rows_put(&c->out[0], i, dx);
-	}
+			backward_row(c, t, i, rows, centred, w, dw, db);
 }
 
 static void add_pieces(const struct kernel_call *c)
@@ -281,9 +425,10 @@ static void add_pieces(const struct kernel_call *c)
 	}
 }
 
-static void backward(const struct kernel_call *c, bool centred)
+SIMD_INLINE void backward(const struct kernel_call *c, bool centred)
 {
 	const float *w = has(c, 2) ? rows_vector(&c->in[2], room(c, 3)) : NULL;
+	enum dtype t = rows_of(c, true);
 	size_t from, to;
 
 	if (c->phase == 1) {
@@ -292,7 +437,12 @@ static void backward(const struct kernel_call *c, bool centred)
 	}
 	kernel_share(pieces(c), 1, c->part, c->parts, &from, &to);
 	for (size_t i = from; i < to; i++)
-		backward_piece(c, i, centred, w);
+		if (t == DTYPE_F32)
+			backward_piece(c, DTYPE_F32, i, centred, w);
+		else
+			backward_piece(c, DTYPE_BF16, i, centred, w);
+	if (vector_streams(&c->out[0]))
+		simd_stream_end();
 }
 
 static void run_rms_norm_grad(const struct kernel_call *c)

@@ -35,6 +35,11 @@ SIMD_INLINE void rows_store(float *p, vf32 x, size_t left)
 /* The sum of the lanes, neighbours first. */
 SIMD_INLINE float rows_sum(vf32 x)
 {
+#if SIMD_WIDTH == 8
+	x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+	x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+	return x[0] + x[4];
+#else
 	float lane[SIMD_WIDTH];
 
 	simd_store(lane, x);
@@ -42,6 +47,7 @@ SIMD_INLINE float rows_sum(vf32 x)
 		for (int i = 0; i < n / 2; i++)
 			lane[i] = lane[2 * i] + lane[2 * i + 1];
 	return lane[0];
+#endif
 }
 
 SIMD_INLINE size_t rows_length(const struct kernel_tensor *t)

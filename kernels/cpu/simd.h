@@ -61,6 +61,27 @@ SIMD_INLINE void simd_store(void *p, vf32 v)
 	memcpy(p, &v, sizeof(v));
 }
 
+/* To P, a multiple of SIMD_BYTES, past the caches; whoever did so ends with simd_stream_end, before other threads look. */
+SIMD_INLINE void simd_stream(void *p, vf32 v)
+{
+#if SIMD_WIDTH == 16 && !defined(SIMD_EMULATED)
+	_mm512_stream_ps(p, (__m512)v);
+#elif SIMD_WIDTH == 8
+	_mm256_stream_ps(p, (__m256)v);
+#elif defined(__SSE2__) && SIMD_WIDTH == 4
+	_mm_stream_ps(p, (__m128)v);
+#else
+	memcpy(p, &v, sizeof(v));
+#endif
+}
+
+SIMD_INLINE void simd_stream_end(void)
+{
+#if defined(__SSE2__)
+	_mm_sfence();
+#endif
+}
+
 SIMD_INLINE vf64 simd_load64(const double *p)
 {
 	vf64 v;
@@ -352,10 +373,26 @@ SIMD_INLINE vf32 simd_load_f16(const void *p)
 SIMD_INLINE vu32 simd_round_bf16(vf32 x)
 {
 	vu32 bits = (vu32)x, rounded = bits + 0x7fff + (bits >> 16 & 1);
+#if SIMD_WIDTH == 8
+	vf32 nan = (vf32)(x != x);
+
+	return (vu32)_mm256_blendv_ps((__m256)rounded, (__m256)(bits | 0x00400000), (__m256)nan);
+#else
 	vu32 nan = (vu32)((bits & 0x7fffffff) > 0x7f800000);
 
 	return (nan & (bits | 0x00400000)) | (~nan & rounded);
+#endif
 }
+
+#if SIMD_WIDTH == 8
+/* Two vectors as one of bf16, in their order. */
+SIMD_INLINE vf32 simd_narrow_two(vf32 a, vf32 b)
+{
+	vu32 x = simd_round_bf16(a) >> 16, y = simd_round_bf16(b) >> 16;
+
+	return (vf32)_mm256_permute4x64_epi64(_mm256_packus_epi32((__m256i)x, (__m256i)y), 0xd8);
+}
+#endif
 
 SIMD_INLINE void simd_store_bf16(void *p, vf32 x)
 {

@@ -16,6 +16,80 @@ SIMD_INLINE vf32 vector_load(enum dtype t, const uint8_t *p)
 	return t == DTYPE_BF16 ? simd_load_bf16(p) : simd_load_f16(p);
 }
 
+#define VECTOR_TWO (2 * SIMD_WIDTH)
+
+/* VECTOR_TWO elements to P, rounded to nearest even. STREAM: past the caches (simd_stream); then P is a multiple of SIMD_BYTES. */
+SIMD_INLINE void vector_store_two(enum dtype t, uint8_t *p, vf32 a, vf32 b, bool stream)
+{
+	if (t == DTYPE_F32 && stream) {
+		simd_stream(p, a);
+		simd_stream(p + SIMD_BYTES, b);
+	} else if (t == DTYPE_F32) {
+		simd_store(p, a);
+		simd_store(p + SIMD_BYTES, b);
+#if SIMD_WIDTH == 8
+	} else if (t == DTYPE_BF16 && stream) {
+		simd_stream(p, simd_narrow_two(a, b));
+	} else if (t == DTYPE_BF16) {
+		simd_store(p, simd_narrow_two(a, b));
+#endif
+	} else {
+		float x[VECTOR_TWO];
+
+		simd_store(x, a);
+		simd_store(x + SIMD_WIDTH, b);
+		operand_store(t, x, p, VECTOR_TWO);
+	}
+}
+
+/*
+ * VECTOR_TWO elements that nobody asks the order of: of bf16 those at even places and those at odd ones, which takes half of the
+ * work. vector_join puts them back as they were.
+ */
+SIMD_INLINE void vector_split(enum dtype t, const uint8_t *p, vf32 two[2])
+{
+	if (t == DTYPE_BF16) {
+		vu32 both = (vu32)simd_load(p);
+
+		two[0] = (vf32)(both << 16);
+		two[1] = (vf32)(both & 0xffff0000);
+		return;
+	}
+	two[0] = vector_load(t, p);
+	two[1] = vector_load(t, p + operand_bytes(t, SIMD_WIDTH));
+}
+
+SIMD_INLINE void vector_join(enum dtype t, uint8_t *p, const vf32 two[2], bool stream)
+{
+	if (t == DTYPE_BF16) {
+		vf32 both = (vf32)(simd_round_bf16(two[0]) >> 16 |
+				   (simd_round_bf16(two[1]) & 0xffff0000));
+
+		if (stream)
+			simd_stream(p, both);
+		else
+			simd_store(p, both);
+		return;
+	}
+	vector_store_two(t, p, two[0], two[1], stream);
+}
+
+/*
+ * A result at least as large goes past the caches: more than most hold, so that whoever reads it next would not find its beginning there,
+ * and memory need not be read before it is written. Of a tile of rows the tile counts.
+ */
+#define VECTOR_STREAM_BYTES ((size_t)32 << 20)
+
+SIMD_INLINE bool vector_streams(const struct kernel_tensor *out)
+{
+	return operand_bytes(out->dtype, (ptrdiff_t)kernel_elements(out)) >= VECTOR_STREAM_BYTES;
+}
+
+SIMD_INLINE bool vector_aligned(const void *p)
+{
+	return (uintptr_t)p % SIMD_BYTES == 0;
+}
+
 /* The same, but only LEFT elements are there: the lanes beyond are REST. */
 SIMD_INLINE vf32 vector_some(enum dtype t, const uint8_t *p, size_t left, float rest)
 {

@@ -2,7 +2,7 @@
  * tests/kernel/test_op_direct.c - kernels of every level, called by themselves, where cases of ops.def do not reach
  *
  * Tables of block-quantized rows, and parameters of bf16 that are rounded stochastically: there to the bit of ref, since the steps
- * are exact in f32, and without bias. Products with gaps between their batches.
+ * are exact in f32, and without bias. Products with gaps between their batches; results so large that they go past the caches.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -285,6 +285,84 @@ static void check_law(void)
 	tap_ok(memcmp(before.p, after.p, sizeof(after.p)) != 0, "to nearest is something else");
 }
 
+/* --- results that go past the caches --- */
+
+/* 33 MB of f32; rows whose address is not that of a vector. */
+#define LARGE_ROWS  8200
+#define LARGE_WIDTH 1028
+#define TILE	    100
+
+static void fill_floats(enum dtype t, uint8_t *p, size_t n, size_t step)
+{
+	float x[256];
+
+	for (size_t i = 0; i < 256; i++)
+		x[i] = (float)(i * step % 101) / 16 - 3;
+	for (size_t i = 0; i < n; i += 256)
+		dtype_from_f32(t, x, p + i * dtype_info(t)->bytes, n - i < 256 ? n - i : 256);
+}
+
+/* Rows FIRST to FIRST + MANY - 1 of X, the same of its gradient, a weight. */
+static void large_call(struct kernel_tensor in[3], struct kernel_tensor *out, enum dtype t,
+		       uint8_t *const data[4], size_t first, size_t many)
+{
+	size_t at = first * LARGE_WIDTH * dtype_info(t)->bytes;
+
+	in[0] = tensor(t, data[0] + at, many, LARGE_WIDTH);
+	in[1] = tensor(t, data[1] + at, many, LARGE_WIDTH);
+	in[2] = tensor(t, data[2], 0, LARGE_WIDTH);
+	*out = tensor(t, data[3] + at, many, LARGE_WIDTH);
+}
+
+/* Whole, and tile by tile, which stays in the caches: the same bits. */
+static void check_large(int level, enum op op, enum dtype t, int n_in, bool weight)
+{
+	size_t n = (size_t)(t == DTYPE_F32 ? 1 : 2) * LARGE_ROWS, width = dtype_info(t)->bytes;
+	size_t size = n * LARGE_WIDTH * width;
+	struct norm_attributes attributes = { .eps = 1e-5 };
+	struct kernel_tensor in[3], out;
+	struct kernel_call c = { .in = in, .out = &out, .n_in = n_in, .n_out = 1, .rows = n };
+	uint8_t *data[4], *whole;
+	const struct kernel *k;
+
+	c.attributes = &attributes;
+	for (int i = 0; i < 4; i++)
+		data[i] = aligned_alloc(64, (size + 63) / 64 * 64);
+	whole = data[3];
+	fill_floats(t, data[0], n * LARGE_WIDTH, 37);
+	fill_floats(t, data[1], n * LARGE_WIDTH, 41);
+	fill_floats(t, data[2], LARGE_WIDTH, 43);
+	large_call(in, &out, t, data, 0, n);
+	if (weight)
+		in[n_in - 1] = in[2];
+	k = kernel_of(level, op, &c, op_info(op)->name);
+	if (k)
+		run(k, c, 2);
+	data[3] = aligned_alloc(64, (size + 63) / 64 * 64);
+	for (c.row = 0; k && c.row < n; c.row += TILE) {
+		large_call(in, &out, t, data, c.row, n - c.row < TILE ? n - c.row : TILE);
+		if (weight)
+			in[n_in - 1] = in[2];
+		run(k, c, 1);
+	}
+	tap_ok(k && memcmp(whole, data[3], size) == 0, "%s of %s, %s: a large result by tiles",
+	       op_info(op)->name, dtype_info(t)->name, level_name((enum level)level));
+	free(whole);
+	for (int i = 0; i < 4; i++)
+		free(data[i]);
+}
+
+static void check_all_large(int level)
+{
+	for (int brain = 0; brain < 2; brain++) {
+		enum dtype t = brain ? DTYPE_BF16 : DTYPE_F32;
+
+		check_large(level, OP_ADD, t, 2, false);
+		check_large(level, OP_RMS_NORM, t, 2, true);
+		check_large(level, OP_RMS_NORM_GRAD, t, 3, true);
+	}
+}
+
 int main(void)
 {
 	for (int level = 0; level < LEVEL_COUNT; level++) {
@@ -303,6 +381,7 @@ int main(void)
 		}
 		check_draws(level, OP_SGD);
 		check_draws(level, OP_LION);
+		check_all_large(level);
 	}
 	check_law();
 	return tap_done();
