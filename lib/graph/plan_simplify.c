@@ -87,12 +87,23 @@ static bool can_fold(const struct node *n, const bool *updated)
 }
 
 /* Runs the node as a run would, so that no bit depends on whether it is folded; the result goes to DATA. */
+/* What a kernel works in; NULL with the error set. */
+static void *room_of(size_t size)
+{
+	void *room = aligned_alloc(64, (size + 63) / 64 * 64);
+
+	if (!room)
+		err_set(ERR_MEMORY, "no memory for %zu bytes", size);
+	return room;
+}
+
 static int compute(struct plan *p, const struct node *n, void *data)
 {
 	struct kernel_tensor in[KERNEL_TENSORS], out[KERNEL_TENSORS];
 	struct kernel_call c = { .in = in, .out = out, .n_in = n->n_in, .n_out = 1, .parts = 1 };
 	const struct kernel *k;
-	size_t scratch;
+	size_t scratch, kept;
+	int in_kept;
 
 	if (plan_operands(n, in, out, false) < 0)
 		return 0;
@@ -106,10 +117,14 @@ static int compute(struct plan *p, const struct node *n, void *data)
 	if (!k)
 		k = op_info(n->op)->ref;
 	scratch = k->scratch ? k->scratch(&c) : 0;
-	if (scratch && !(c.scratch = aligned_alloc(64, (scratch + 63) / 64 * 64)))
-		return err_set(ERR_MEMORY, "no memory for %zu bytes", scratch);
+	kept = k->kept ? k->kept(&c, &in_kept) : 0;
+	if ((scratch && !(c.scratch = room_of(scratch))) || (kept && !(c.kept = room_of(kept)))) {
+		free(c.scratch);
+		return -1;
+	}
 	for (c.phase = 0; c.phase < kernel_phases(k, &c); c.phase++)
 		k->run(&c);
+	free(c.kept);
 	free(c.scratch);
 	return 1;
 }

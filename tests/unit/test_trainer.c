@@ -845,9 +845,9 @@ static void test_memory(void)
 		t.options.memory = total - 1;
 		tap_fails(trainer_new(&other, &t.config, t.store, &t.options), ERR_LIMIT,
 			  "recomputing every block with 48 tokens", "a byte less is not");
-		t.options.memory = fixed + (total - fixed) * 2 / 3;
+		t.options.memory = fixed + (total - fixed) * 9 / 10;
 		tap_fails(trainer_new(&other, &t.config, t.store, &t.options), ERR_LIMIT,
-			  "recomputing every block with ", "two thirds of the activations");
+			  "recomputing every block with ", "nine tenths of the activations");
 		tap_note("%s", err_text());
 		t.options.memory = fixed;
 		tap_fails(trainer_new(&other, &t.config, t.store, &t.options), ERR_LIMIT,
