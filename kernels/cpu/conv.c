@@ -381,16 +381,9 @@ static bool claims(const struct kernel_call *c)
 	       (size_t)a->stride[0] * a->stride[1] <= CLASSES_MAX;
 }
 
-#define KERNEL(name)                               \
- const struct kernel LEVEL_NAME(name##_panels);    \
- const struct kernel LEVEL_NAME(name##_panels) = { \
-	 .op = #name,                              \
-	 .variant = "panels",                      \
-	 .claims = claims,                         \
-	 .scratch = scratch_##name,                \
-	 .phases = 2,                              \
-	 .run = run_##name,                        \
- }
+#define KERNEL(name)                                                                  \
+ LEVEL_KERNEL(name, panels, .claims = claims, .scratch = scratch_##name, .phases = 2, \
+	      .run = run_##name)
 
 KERNEL(conv2d);
 KERNEL(conv2d_dx);

@@ -300,14 +300,7 @@ static bool claims_compare(const struct kernel_call *c)
 
 /* --- the kernels --- */
 
-#define KERNEL(name, kind, claim)                  \
- const struct kernel LEVEL_NAME(name##_##kind);    \
- const struct kernel LEVEL_NAME(name##_##kind) = { \
-	 .op = #name,                              \
-	 .variant = #kind,                         \
-	 .claims = claim,                          \
-	 .run = run_##name,                        \
- }
+#define KERNEL(name, kind, claim) LEVEL_KERNEL(name, kind, .claims = claim, .run = run_##name)
 
 KERNEL(copy, bytes, claims_copy);
 KERNEL(where, bytes, claims_where);

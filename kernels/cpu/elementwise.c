@@ -203,13 +203,7 @@ static bool claims(const struct kernel_call *c)
   struct run like = run_like(c);                     \
   each(c, runs_##name, &like);                       \
  }                                                   \
- const struct kernel LEVEL_NAME(name##_runs);        \
- const struct kernel LEVEL_NAME(name##_runs) = {     \
-	 .op = #name,                                \
-	 .variant = "runs",                          \
-	 .claims = claim,                            \
-	 .run = run_##name,                          \
- }
+ LEVEL_KERNEL(name, runs, .claims = claim, .run = run_##name)
 
 /* Two vectors of operand or result I at ELEMENT of a run of T, in an order of their own. */
 SIMD_INLINE void load(const struct run *r, enum dtype t, int i, size_t element, vf32 two[2])

@@ -314,16 +314,9 @@ static bool claims_put_along(const struct kernel_call *c)
 	return operand_is_float(c->in[0].dtype) && rows_serve(&c->out[0]);
 }
 
-#define KERNEL(name, claim, room_needed, n_phases, function) \
- const struct kernel LEVEL_NAME(name##_index);               \
- const struct kernel LEVEL_NAME(name##_index) = {            \
-	 .op = #name,                                        \
-	 .variant = "index",                                 \
-	 .claims = claim,                                    \
-	 .scratch = room_needed,                             \
-	 .phases = n_phases,                                 \
-	 .run = function,                                    \
- }
+#define KERNEL(name, claim, room_needed, n_phases, function)                            \
+ LEVEL_KERNEL(name, index, .claims = claim, .scratch = room_needed, .phases = n_phases, \
+	      .run = function)
 
 KERNEL(gather_rows, claims_gather_rows, NULL, 1, run_gather_rows);
 KERNEL(scatter_add_rows, claims_sums, scratch_sums, 2, run_sums);

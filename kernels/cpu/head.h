@@ -92,30 +92,23 @@ SIMD_INLINE bool head_vector_serves(const struct kernel_tensor *t)
 }
 
 /* A kernel of a file whose make(call, gradient) gives the head, and whose loss_serves(call) looks at the rest. */
-#define HEAD_KERNEL(name, gradient, work)                  \
- static void run_##name(const struct kernel_call *c)       \
- {                                                         \
-  struct head h = make(c, gradient);                       \
-  LEVEL_NAME(work)(&h);                                    \
- }                                                         \
- static size_t scratch_##name(const struct kernel_call *c) \
- {                                                         \
-  struct head h = make(c, gradient);                       \
-  return LEVEL_NAME(head_scratch)(&h);                     \
- }                                                         \
- static bool claims_##name(const struct kernel_call *c)    \
- {                                                         \
-  struct head h = make(c, gradient);                       \
-  return LEVEL_NAME(head_serves)(&h) && loss_serves(c);    \
- }                                                         \
- const struct kernel LEVEL_NAME(name##_chunks);            \
- const struct kernel LEVEL_NAME(name##_chunks) = {         \
-	 .op = #name,                                      \
-	 .variant = "chunks",                              \
-	 .claims = claims_##name,                          \
-	 .scratch = scratch_##name,                        \
-	 .phases = (gradient) ? 2 : 1,                     \
-	 .run = run_##name,                                \
- }
+#define HEAD_KERNEL(name, gradient, work)                                       \
+ static void run_##name(const struct kernel_call *c)                            \
+ {                                                                              \
+  struct head h = make(c, gradient);                                            \
+  LEVEL_NAME(work)(&h);                                                         \
+ }                                                                              \
+ static size_t scratch_##name(const struct kernel_call *c)                      \
+ {                                                                              \
+  struct head h = make(c, gradient);                                            \
+  return LEVEL_NAME(head_scratch)(&h);                                          \
+ }                                                                              \
+ static bool claims_##name(const struct kernel_call *c)                         \
+ {                                                                              \
+  struct head h = make(c, gradient);                                            \
+  return LEVEL_NAME(head_serves)(&h) && loss_serves(c);                         \
+ }                                                                              \
+ LEVEL_KERNEL(name, chunks, .claims = claims_##name, .scratch = scratch_##name, \
+	      .phases = (gradient) ? 2 : 1, .run = run_##name)
 
 #endif

@@ -231,14 +231,7 @@ static bool claims_made(const struct kernel_call *c)
 	return plain_converts(c->out[0].dtype) && kernel_dense(&c->out[0]);
 }
 
-#define KERNEL(name, kind, claim)                  \
- const struct kernel LEVEL_NAME(name##_##kind);    \
- const struct kernel LEVEL_NAME(name##_##kind) = { \
-	 .op = #name,                              \
-	 .variant = #kind,                         \
-	 .claims = claim,                          \
-	 .run = run_##name,                        \
- }
+#define KERNEL(name, kind, claim) LEVEL_KERNEL(name, kind, .claims = claim, .run = run_##name)
 
 KERNEL(concat, stretches, claims_concat);
 KERNEL(pad, rows, claims_pad);

@@ -38,6 +38,12 @@ enum level {
 #define LEVEL_PASTE(name, level)  LEVEL_PASTE_(name, level)
 #define LEVEL_NAME(name)	  LEVEL_PASTE(name, LEVEL)
 
+/* The kernel OP_KIND of this level; more are the fields beside op and variant. */
+#define LEVEL_KERNEL(op_name, kind, ...)           \
+ const struct kernel LEVEL_NAME(op_name##_##kind); \
+ const struct kernel LEVEL_NAME(                   \
+	 op_name##_##kind) = { .op = #op_name, .variant = #kind, __VA_ARGS__ }
+
 /* Whether processor and operating system have what LEVEL needs. */
 bool level_available(enum level level);
 enum level level_best(void); /* the last that is available */

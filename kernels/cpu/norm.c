@@ -476,16 +476,9 @@ static bool claims_backward(const struct kernel_call *c)
 	       vectors_serve(c, 2);
 }
 
-#define KERNEL(name, claim, room_needed, n_phases) \
- const struct kernel LEVEL_NAME(name##_rows);      \
- const struct kernel LEVEL_NAME(name##_rows) = {   \
-	 .op = #name,                              \
-	 .variant = "rows",                        \
-	 .claims = claim,                          \
-	 .scratch = room_needed,                   \
-	 .phases = n_phases,                       \
-	 .run = run_##name,                        \
- }
+#define KERNEL(name, claim, room_needed, n_phases)                                     \
+ LEVEL_KERNEL(name, rows, .claims = claim, .scratch = room_needed, .phases = n_phases, \
+	      .run = run_##name)
 
 KERNEL(rms_norm, claims_forward, scratch_rows, 1);
 KERNEL(layer_norm, claims_forward, scratch_rows, 1);

@@ -399,16 +399,9 @@ static bool claims_backward(const struct kernel_call *c)
 	return serves(&c->in[0]) && serves(&c->in[1]) && serves(&c->out[0]) && vectors_serve(c, 2);
 }
 
-#define KERNEL(name, claim, room_needed, n_phases) \
- const struct kernel LEVEL_NAME(name##_planes);    \
- const struct kernel LEVEL_NAME(name##_planes) = { \
-	 .op = #name,                              \
-	 .variant = "planes",                      \
-	 .claims = claim,                          \
-	 .scratch = room_needed,                   \
-	 .phases = n_phases,                       \
-	 .run = run_##name,                        \
- }
+#define KERNEL(name, claim, room_needed, n_phases)                                       \
+ LEVEL_KERNEL(name, planes, .claims = claim, .scratch = room_needed, .phases = n_phases, \
+	      .run = run_##name)
 
 KERNEL(group_norm, claims_forward, NULL, 1);
 KERNEL(batch_norm, claims_forward, NULL, 1);

@@ -494,16 +494,9 @@ static bool claims_count(const struct kernel_call *c)
 	return dense(&c->in[0]) && c->out[0].dtype == DTYPE_I32;
 }
 
-#define KERNEL(name, claim, room_needed, n_phases) \
- const struct kernel LEVEL_NAME(name##_flat);      \
- const struct kernel LEVEL_NAME(name##_flat) = {   \
-	 .op = #name,                              \
-	 .variant = "flat",                        \
-	 .claims = claim,                          \
-	 .scratch = room_needed,                   \
-	 .phases = n_phases,                       \
-	 .run = run_##name,                        \
- }
+#define KERNEL(name, claim, room_needed, n_phases)                                     \
+ LEVEL_KERNEL(name, flat, .claims = claim, .scratch = room_needed, .phases = n_phases, \
+	      .run = run_##name)
 
 KERNEL(accumulate, claims_all, NULL, 1);
 KERNEL(replace, claims_all, NULL, 1);

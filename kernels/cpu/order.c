@@ -263,15 +263,8 @@ static bool claims_histogram(const struct kernel_call *c)
 	       kernel_dense(&c->in[0]) && kernel_dense(&c->out[0]);
 }
 
-#define KERNEL(name, claim, room)                \
- const struct kernel LEVEL_NAME(name##_rows);    \
- const struct kernel LEVEL_NAME(name##_rows) = { \
-	 .op = #name,                            \
-	 .variant = "rows",                      \
-	 .claims = claim,                        \
-	 .scratch = room,                        \
-	 .run = run_##name,                      \
- }
+#define KERNEL(name, claim, room) \
+ LEVEL_KERNEL(name, rows, .claims = claim, .scratch = room, .run = run_##name)
 
 KERNEL(argmax, claims_places, scratch);
 KERNEL(argsort, claims_places, scratch);

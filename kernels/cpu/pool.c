@@ -222,15 +222,8 @@ static void run_avg_pool_grad(const struct kernel_call *c)
 	each_plane(c, mean_back);
 }
 
-#define KERNEL(name, claim)                        \
- const struct kernel LEVEL_NAME(name##_planes);    \
- const struct kernel LEVEL_NAME(name##_planes) = { \
-	 .op = #name,                              \
-	 .variant = "planes",                      \
-	 .claims = claim,                          \
-	 .scratch = scratch,                       \
-	 .run = run_##name,                        \
- }
+#define KERNEL(name, claim) \
+ LEVEL_KERNEL(name, planes, .claims = claim, .scratch = scratch, .run = run_##name)
 
 KERNEL(max_pool, claims_places);
 KERNEL(max_pool_grad, claims_places);
@@ -371,15 +364,8 @@ static size_t scratch_resize(const struct kernel_call *c)
 	return scratch(c) + (size_t)c->parts * (in > out ? in : out) * sizeof(struct taps);
 }
 
-#define RESIZE(name)                               \
- const struct kernel LEVEL_NAME(name##_planes);    \
- const struct kernel LEVEL_NAME(name##_planes) = { \
-	 .op = #name,                              \
-	 .variant = "planes",                      \
-	 .claims = claims,                         \
-	 .scratch = scratch_resize,                \
-	 .run = run_##name,                        \
- }
+#define RESIZE(name) \
+ LEVEL_KERNEL(name, planes, .claims = claims, .scratch = scratch_resize, .run = run_##name)
 
 RESIZE(resize);
 RESIZE(resize_grad);

@@ -548,24 +548,17 @@ static bool claims(const struct kernel_call *c)
 	return kernel_elements(&c->in[0]) == 0 || make_reduction(c, SUM, &r);
 }
 
-#define KERNEL(name, what)                                 \
- static void run_##name(const struct kernel_call *c)       \
- {                                                         \
-  run(c, what);                                            \
- }                                                         \
- static size_t scratch_##name(const struct kernel_call *c) \
- {                                                         \
-  return scratch(c, what);                                 \
- }                                                         \
- const struct kernel LEVEL_NAME(name##_pieces);            \
- const struct kernel LEVEL_NAME(name##_pieces) = {         \
-	 .op = #name,                                      \
-	 .variant = "pieces",                              \
-	 .claims = claims,                                 \
-	 .scratch = scratch_##name,                        \
-	 .phases = 2,                                      \
-	 .run = run_##name,                                \
- }
+#define KERNEL(name, what)                                                            \
+ static void run_##name(const struct kernel_call *c)                                  \
+ {                                                                                    \
+  run(c, what);                                                                       \
+ }                                                                                    \
+ static size_t scratch_##name(const struct kernel_call *c)                            \
+ {                                                                                    \
+  return scratch(c, what);                                                            \
+ }                                                                                    \
+ LEVEL_KERNEL(name, pieces, .claims = claims, .scratch = scratch_##name, .phases = 2, \
+	      .run = run_##name)
 
 KERNEL(sum, SUM);
 KERNEL(mean, MEAN);

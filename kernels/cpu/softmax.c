@@ -156,15 +156,8 @@ static bool claims(const struct kernel_call *c)
 	return rows_serve(&c->in[0]) && rows_serve(&c->in[c->n_in - 1]) && rows_serve(&c->out[0]);
 }
 
-#define KERNEL(name)                             \
- const struct kernel LEVEL_NAME(name##_rows);    \
- const struct kernel LEVEL_NAME(name##_rows) = { \
-	 .op = #name,                            \
-	 .variant = "rows",                      \
-	 .claims = claims,                       \
-	 .scratch = scratch_rows,                \
-	 .run = run_##name,                      \
- }
+#define KERNEL(name) \
+ LEVEL_KERNEL(name, rows, .claims = claims, .scratch = scratch_rows, .run = run_##name)
 
 KERNEL(softmax);
 KERNEL(log_softmax);

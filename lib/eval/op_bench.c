@@ -96,16 +96,12 @@ static struct tensor *weight(struct op_bench *b, const char *name, enum dtype t,
 static struct tensor *operand(struct op_bench *b, int i, enum dtype floats)
 {
 	const struct op_operand_shape *o = &b->operands.at[i];
-	struct shape s = o->shape;
+	struct shape s = op_operand_memory(o);
 	struct tensor *t;
 	char name[8];
 
 	if (!o->there)
 		return NULL;
-	if (o->transposed) {
-		s.at[s.n - 1] = o->shape.at[s.n - 2];
-		s.at[s.n - 2] = o->shape.at[s.n - 1];
-	}
 	snprintf(name, sizeof(name), "in%d", i);
 	t = o->weight ? weight(b, name, o->dtype ? o->dtype : floats, &s)
 		      : graph_input(b->g, name, o->dtype ? o->dtype : floats, s);

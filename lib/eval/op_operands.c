@@ -7,6 +7,17 @@
 
 #define LENGTH_MOST ((uint64_t)1 << 40)
 
+struct shape op_operand_memory(const struct op_operand_shape *o)
+{
+	struct shape s = o->shape;
+
+	if (o->transposed) {
+		s.at[s.n - 1] = o->shape.at[s.n - 2];
+		s.at[s.n - 2] = o->shape.at[s.n - 1];
+	}
+	return s;
+}
+
 /* Digits at *P, which moves past them. */
 static int read_number(const char **p, uint64_t *out)
 {

@@ -43,6 +43,9 @@ struct op_shape {
 extern const struct op_shape op_shapes[];
 extern const size_t n_op_shapes;
 
+/* The shape as it lies in memory: of a transposed operand the last two axes are the other way round. */
+struct shape op_operand_memory(const struct op_operand_shape *o);
+
 /* -1 with the error set: the word that is wrong, and what with it. */
 int op_operands_parse(const char *text, struct op_operands *out);
 

@@ -26,16 +26,12 @@ static struct tensor *operand(struct graph *g, const struct question *q, int i,
 			      const struct op_operand_shape *o)
 {
 	enum dtype dtype = i == q->blocked ? q->blocks : o->dtype ? o->dtype : q->floats;
-	struct shape s = o->shape;
+	struct shape s = op_operand_memory(o);
 	struct tensor *t;
 	char name[16];
 
 	if (!o->there)
 		return NULL;
-	if (o->transposed) {
-		s.at[s.n - 1] = o->shape.at[s.n - 2];
-		s.at[s.n - 2] = o->shape.at[s.n - 1];
-	}
 	snprintf(name, sizeof(name), "in%d", i);
 	t = graph_input(g, name, dtype, s);
 	return o->transposed ? op_transpose(g, t) : t;

@@ -66,11 +66,3 @@ const struct op_info *op_info(enum op op)
 {
 	return &table[op];
 }
-
-enum op op_by_name(const char *name)
-{
-	for (int i = 0; i < OP_COUNT; i++)
-		if (strcmp(table[i].name, name) == 0)
-			return (enum op)i;
-	return OP_COUNT;
-}

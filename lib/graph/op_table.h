@@ -47,7 +47,6 @@ struct op_info {
 };
 
 const struct op_info *op_info(enum op op);
-enum op op_by_name(const char *name); /* OP_COUNT: none */
 
 /* --- for shape rules and builders --- */
 

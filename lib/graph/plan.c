@@ -175,15 +175,6 @@ uint64_t plan_bytes_total(const struct plan *p)
 	return bytes;
 }
 
-int plan_print_memory(const struct plan *p, struct buffer *out)
-{
-	for (int i = 0; i < PLAN_MEMORY_COUNT; i++)
-		buffer_format(out, "%-20s %14" PRIu64 "\n", plan_memory_name((enum plan_memory)i),
-			      plan_bytes(p, (enum plan_memory)i));
-	buffer_format(out, "%-20s %14" PRIu64 "\n", "in all", plan_bytes_total(p));
-	return buffer_check(out);
-}
-
 size_t plan_n_lives(const struct plan *p)
 {
 	return p->n_places;

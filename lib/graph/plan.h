@@ -3,7 +3,7 @@
  *
  * plan_new drops nodes that no output, update in place or gradient needs, folds constants, merges equal nodes, fuses the named
  * patterns, chooses a kernel for every node, and gives every intermediate a place in one arena by its lifetime. All errors
- * come here; a run cannot fail. Nothing is allocated before plan_allocate (or the first run), so that
+ * come here; a run on the host cannot fail once memory is there. Nothing is allocated before plan_allocate (or the first run), so that
  * what does not fit is refused with the options that would make it fit.
  *
  * A graph belongs to at most one plan, which may change it; it must outlive the plan.
@@ -11,7 +11,6 @@
 #ifndef LIB_GRAPH_PLAN_H
 #define LIB_GRAPH_PLAN_H
 
-#include "lib/base/buffer.h"
 #include "lib/base/team.h"
 #include "lib/graph/backend.h"
 #include "lib/graph/graph.h"
@@ -69,8 +68,6 @@ enum plan_memory {
 uint64_t plan_bytes(const struct plan *p, enum plan_memory kind);
 const char *plan_memory_name(enum plan_memory kind);
 uint64_t plan_bytes_total(const struct plan *p);
-/* A table for people: each kind, the total, the peak's largest tensors. */
-int plan_print_memory(const struct plan *p, struct buffer *out);
 int plan_allocate(struct plan *p);
 
 /* When a tensor of the arena lives, for pictures: nodes FIRST to LAST, bytes FROM to TO. */
@@ -90,7 +87,7 @@ struct plan_life plan_life(const struct plan *p, size_t i);
  */
 void *plan_data(struct plan *p, const struct tensor *t);
 
-/* Draws are keyed by SEED and STEP. 0; -1 when there is no memory (plan_allocate), which a run after it cannot be. */
+/* Draws are keyed by SEED and STEP. 0; -1 when there is no memory (plan_allocate, after which a run has it), or a device failed. */
 int plan_run(struct plan *p, uint64_t seed, uint64_t step);
 
 /* --- what ran --- */

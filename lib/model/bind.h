@@ -1,7 +1,7 @@
 /*
  * lib/model/bind.h - a store's parameters and a checkpoint's tensors, bound by rules that run both ways
  *
- * A family of models has one table of rules for each format (lib/model/bind_families.c). A rule pairs a name here with a name there
+ * A family of models has one table of rules for each format (lm_rules, lib/model/lm.h). A rule pairs a name here with a name there
  * and says how the values lie: loading goes from there to here, saving back, by the same rule. Where values lie the same way and
  * no other dtype is asked for, loading copies nothing: the store borrows the mapped file, which must outlive it.
  */

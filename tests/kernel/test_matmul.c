@@ -159,7 +159,7 @@ static void run(const struct kernel *k, struct operands *o, int parts, int first
 	size = k->scratch ? k->scratch(&c) : 0;
 	c.scratch = aligned_alloc(64, (size + 64) / 64 * 64);
 	memset(c.scratch, 0xff, size);
-	for (c.phase = first; c.phase < (k->phases ? k->phases : 1); c.phase++)
+	for (c.phase = first; c.phase < kernel_phases(k, &c); c.phase++)
 		for (c.part = 0; c.part < parts; c.part++)
 			k->run(&c);
 	free(c.scratch);

@@ -13,6 +13,7 @@
 #include "lib/graph/ops.h"
 #include "lib/graph/plan.h"
 #include "tests/mock_device.h"
+#include "tests/fill.h"
 #include "tests/tap.h"
 
 #define ROWS  12
@@ -26,25 +27,6 @@ struct model {
 	struct plan *plan;
 	struct tensor *ids, *targets, *loss, *schedule, *rows;
 };
-
-static void fill(float *x, size_t n, double step)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] = (float)sin((double)i * step + step) * 0.5f;
-}
-
-static void fill_parameters(struct store *s)
-{
-	for (size_t i = 0; i < store_n(s); i++) {
-		struct store_entry *e = store_at(s, i);
-
-		if (e->kind != STORE_PARAMETER)
-			continue;
-		tap_works(store_allocate(s, e), "%s", e->name);
-		fill(e->data, shape_elements(&e->shape), 0.7 + (double)i);
-		store_touch(e);
-	}
-}
 
 /* Embedding, a layer with draws and a constant, a loss; gradients accumulated, then adamw over every parameter. */
 static struct tensor *loss_of(struct model *m)
@@ -258,7 +240,7 @@ static void run_rows(struct plan *p, struct tensor *x, struct tensor *rows, stru
 	float *data = plan_data(p, x), got[8];
 	int32_t length = n;
 
-	fill(data, 8, 0.3);
+	fill_waves(data, 8, 0.3);
 	memcpy(plan_data(p, rows), &length, sizeof(length));
 	tap_works(plan_run(p, 0, 0), "a run of %d rows", n);
 	memcpy(got, plan_data(p, y), sizeof(got));

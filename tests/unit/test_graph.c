@@ -8,6 +8,7 @@
 #include "lib/graph/graph_parts.h"
 #include "lib/graph/ops.h"
 #include "lib/graph/plan.h"
+#include "tests/fill.h"
 #include "tests/tap.h"
 
 /* A network with every kind of part: views, a product with a bias, a norm, draws, a loss. */
@@ -38,24 +39,6 @@ struct run {
 	struct tensor *x, *loss;
 };
 
-static void fill(float *x, size_t n, double step)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] = (float)sin((double)i * step + step) * 0.5f;
-}
-
-static void fill_parameters(struct store *s)
-{
-	for (size_t i = 0; i < store_n(s); i++) {
-		struct store_entry *e = store_at(s, i);
-
-		if (e->kind != STORE_PARAMETER)
-			continue;
-		tap_works(store_allocate(s, e), "%s", e->name);
-		fill(e->data, shape_elements(&e->shape), 0.7 + (double)i);
-	}
-}
-
 static void build(struct run *r, enum dtype compute)
 {
 	tap_works(store_new(&r->store), "a store");
@@ -77,7 +60,7 @@ static void plan(struct run *r, struct plan_options o, int threads)
 	if (!o.backend)
 		o.backend = backend_ref();
 	tap_works(plan_new(&r->plan, r->graph, &o), "a plan");
-	fill(plan_data(r->plan, r->x), 80, 0.3);
+	fill_waves(plan_data(r->plan, r->x), 80, 0.3);
 }
 
 static void end(struct run *r)
@@ -368,6 +351,68 @@ static void test_adapter(void)
 	store_free(s);
 }
 
+/* --- what kernels keep of a weight --- */
+
+struct kept {
+	struct store *store;
+	struct graph *graph;
+	struct plan *plan;
+	struct tensor *x, *y;
+};
+
+/* y = x Wt with rows enough for W to be packed, on the kernels of the best level. */
+static void build_kept(struct kept *k, struct store *s, bool keep)
+{
+	*k = (struct kept){ .store = s };
+	tap_works(graph_new(&k->graph, s, NULL), "a graph");
+	k->x = graph_input(k->graph, "x", DTYPE_F32, SHAPE(40, 16));
+	k->y = linear(k->graph, k->x, "w", 24);
+	graph_output(k->graph, k->y, "y");
+	if (store_is_declaring(s))
+		fill_parameters(s);
+	tap_works(plan_new(&k->plan, k->graph,
+			   &(struct plan_options){ .backend = backend_level(level_best()),
+						   .keep = keep }),
+		  "a plan");
+	fill_waves(plan_data(k->plan, k->x), 640, 0.3);
+}
+
+static uint64_t run_kept(struct kept *k)
+{
+	tap_works(plan_run(k->plan, 0, 0), "a run");
+	return hash_short(plan_data(k->plan, k->y), 40 * 24 * sizeof(float), 0);
+}
+
+/* Packed once, used by later runs, made again when the weight has changed. */
+static void test_kept(void)
+{
+	struct kept with, without;
+	struct store_entry *w;
+	struct store *s;
+	uint64_t first;
+
+	tap_works(store_new(&s), "a store");
+	store_declaring(s, true);
+	build_kept(&with, s, true);
+	store_declaring(s, false);
+	build_kept(&without, s, false);
+	tap_ok(plan_bytes(with.plan, PLAN_DERIVED) > 0, "something is kept");
+	tap_is_u64(plan_bytes(without.plan, PLAN_DERIVED), 0, "or nothing");
+	first = run_kept(&with);
+	tap_is_u64(first, run_kept(&without), "the same bits");
+	tap_is_u64(run_kept(&with), first, "and again");
+	w = store_find(s, "w.weight");
+	fill_waves(w->data, shape_elements(&w->shape), 1.1);
+	store_touch(w);
+	tap_ok(run_kept(&without) != first, "another weight gives another result");
+	tap_is_u64(run_kept(&with), run_kept(&without), "where it is kept too");
+	plan_free(with.plan);
+	plan_free(without.plan);
+	graph_free(with.graph);
+	graph_free(without.graph);
+	store_free(s);
+}
+
 int main(void)
 {
 	tap_run(test_same_bits_f32);
@@ -379,6 +424,7 @@ int main(void)
 	tap_run(test_memory_limit);
 	tap_run(test_rows);
 	tap_run(test_repeat);
+	tap_run(test_kept);
 	tap_run(test_adapter);
 	return tap_done();
 }

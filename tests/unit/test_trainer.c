@@ -818,13 +818,31 @@ static void test_uniform(void)
 	end(&t);
 }
 
+/* Of a trainer with a quarter of the tokens that computes every block again. */
+static uint64_t bytes_of_quarter(const struct training *t)
+{
+	struct trainer_options o = t->options;
+	struct trainer *small = NULL;
+	uint64_t total = 0;
+
+	o.memory = 0;
+	o.tokens /= 4;
+	o.recompute_blocks = SIZE_MAX;
+	if (tap_works(trainer_new(&small, &t->config, t->store, &o), "a quarter of the tokens"))
+		for (int i = 0; i < PLAN_MEMORY_COUNT; i++)
+			total += trainer_bytes(small, (enum plan_memory)i);
+	trainer_free(small);
+	return total;
+}
+
 static void test_memory(void)
 {
 	struct trainer_options o = options_of("adamw");
 	struct trainer *other = NULL;
 	struct buffer text = { 0 };
 	struct training t;
-	uint64_t total = 0, fixed, parameters = 0;
+	uint64_t total = 0, fixed, quarter, parameters = 0;
+	char advice[100];
 
 	if (begin(&t, &o, DTYPE_F32, 1)) {
 		hf_config_n_parameters(&t.config, &parameters);
@@ -845,9 +863,12 @@ static void test_memory(void)
 		t.options.memory = total - 1;
 		tap_fails(trainer_new(&other, &t.config, t.store, &t.options), ERR_LIMIT,
 			  "recomputing every block with 48 tokens", "a byte less is not");
-		t.options.memory = fixed + (total - fixed) * 9 / 10;
-		tap_fails(trainer_new(&other, &t.config, t.store, &t.options), ERR_LIMIT,
-			  "recomputing every block with ", "nine tenths of the activations");
+		t.options.memory = quarter = bytes_of_quarter(&t);
+		snprintf(advice, sizeof(advice),
+			 "recomputing every block with 12 tokens a micro-batch needs %llu",
+			 (unsigned long long)quarter);
+		tap_fails(trainer_new(&other, &t.config, t.store, &t.options), ERR_LIMIT, advice,
+			  "what a quarter of the tokens needs, to the byte");
 		tap_note("%s", err_text());
 		t.options.memory = fixed;
 		tap_fails(trainer_new(&other, &t.config, t.store, &t.options), ERR_LIMIT,
