@@ -24,7 +24,16 @@ struct feed;
 
 /* PATH is a mix or a packed token file. -1 with the error set: a part has no window, among others. */
 int feed_open(struct feed **out, const char *path, const struct feed_options *o);
-void feed_close(struct feed *f); /* NULL is allowed */
+/*
+ * The same from a stream of tokens, read once and in its order (`-`: stdin): documents end to end, cut into windows; the windows of a
+ * span of SHUFFLE rows (0: of one step) are shuffled, and that is all the shuffling there is. Steps must be asked for in rising order; what lies
+ * before the first one asked for is read and passed over, so that a run resumes when it is given the same stream again. A stream that ends before the
+ * step is full is an error that says so (feed_ended). feed_pass and feed_epoch are of files alone.
+ */
+int feed_open_stream(struct feed **out, const char *path, const struct feed_options *o,
+		     uint64_t shuffle);
+bool feed_ended(const struct feed *f); /* the last feed_step failed since the stream had no more */
+void feed_close(struct feed *f);       /* NULL is allowed */
 
 const struct mix *feed_mix(const struct feed *f);
 /* Of what decides the ids of plain text, as the files say it. */

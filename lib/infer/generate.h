@@ -1,0 +1,42 @@
+/*
+ * lib/infer/generate.h - text goes on: tokenizer, session and sampler together
+ *
+ * Pieces come as whole characters: bytes of a character that is not whole yet are held over to the next token.
+ */
+#ifndef LIB_INFER_GENERATE_H
+#define LIB_INFER_GENERATE_H
+
+#include "lib/base/bytes.h"
+#include "lib/infer/sampler.h"
+#include "lib/infer/session.h"
+#include "lib/text/tokenizer.h"
+
+enum generate_reason {
+	GENERATE_STOP,	 /* an end-of-text token */
+	GENERATE_LENGTH, /* as many tokens as asked for, or the context is full */
+	GENERATE_CANCEL, /* the caller's function said so */
+};
+
+struct generate_options {
+	size_t tokens; /* at most; 0: to the end of the context */
+	const uint32_t *stops;
+	size_t n_stops;
+	/* Called with each piece of new text; other than 0 ends. NULL: none. */
+	int (*piece)(void *to, struct bytes text);
+	void *to;
+};
+
+struct generate_result {
+	enum generate_reason reason;
+	size_t tokens;	       /* made */
+	double prompt_seconds; /* to the first token */
+	double seconds;	       /* of all the others */
+};
+
+/*
+ * Goes on after what SESSION holds (at least one token) until one of the reasons. 0, or -1 with the error set.
+ */
+int generate(struct session *session, struct sampler *sampler, const struct tokenizer *tokenizer,
+	     const struct generate_options *o, struct generate_result *out);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * lib/infer/session.h - a language model that reads on: its cache of keys and values, and the logits after the last token
+ *
+ * A session is one sequence. Tokens are appended, many at a time or one; what they left in the cache is not computed again. The
+ * entries of the cache lie in the model's store (STORE_CACHE), so that a training run may sample from the weights that it trains.
+ */
+#ifndef LIB_INFER_SESSION_H
+#define LIB_INFER_SESSION_H
+
+#include "lib/graph/plan.h"
+#include "lib/graph/store.h"
+#include "lib/model/lm.h"
+
+struct session_options {
+	const struct backend *backend;
+	struct team *team;
+	enum dtype compute; /* F32 or BF16 */
+	enum dtype cache;   /* of keys and values: F32, BF16 or F16 */
+	size_t context;	    /* tokens at most; 0: the configuration's */
+	size_t rows;	    /* appended in one pass at most; 0: chosen */
+	bool rope_paired;   /* of the weights: struct lm's */
+	uint64_t memory;    /* bytes at most; 0: no limit */
+};
+
+struct session;
+
+/*
+ * C and S outlive it. Nothing is allocated before the first token. -1 with the error set: a family that does not continue text (bert), a
+ * context that the model does not have, more than MEMORY, with what would fit.
+ */
+int session_new(struct session **out, const struct hf_config *c, struct store *s,
+		const struct session_options *o);
+void session_free(struct session *s); /* NULL is allowed; the cache's memory is given back */
+
+/* Appends N tokens, N at least 1. -1: an id that the vocabulary does not have, or more than the context holds (nothing is appended). */
+int session_append(struct session *s, const int32_t *ids, size_t n);
+/* After the last token, f32 [vocab_size], soft cap applied; NULL before the first. Valid until the next call. */
+const float *session_logits(const struct session *s);
+/* Tokens so far, and how many there can be. */
+size_t session_length(const struct session *s);
+size_t session_context(const struct session *s);
+/* Forgets all but the first N tokens; the logits are gone unless nothing was forgotten. */
+void session_rewind(struct session *s, size_t n);
+
+uint64_t session_bytes(const struct session *s, enum plan_memory kind);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * lib/train/fit.h - how large a micro-batch is, and how many blocks are recomputed, so that training fits the memory
+ *
+ * The micro-batch decides the order of sums and so the bits of a run: it is chosen once, from the model, the batch and the limit
+ * alone, and written down. Recomputation changes no bit and may be chosen anew each time.
+ */
+#ifndef LIB_TRAIN_FIT_H
+#define LIB_TRAIN_FIT_H
+
+#include "lib/train/trainer.h"
+
+/*
+ * Rows of a micro-batch as chosen where no limit asks for fewer: products are at their full rate, and what a row-wise chain leaves is small
+ * beside the weights. The figure is measured (docs in fit.c).
+ */
+#define FIT_ROWS ((size_t)4096)
+
+/*
+ * How many of SEQUENCES windows of LENGTH rows make a micro-batch: the most that divide SEQUENCES, have at most FIT_ROWS rows (one window at
+ * least) and fit O->memory with every block recomputed. -1 with the error set: one window does not fit; the message says what would.
+ * O->tokens and O->recompute_blocks are not read. S may be one that is only declared.
+ */
+int fit_micro_batch(size_t *windows, const struct hf_config *c, struct store *s,
+		    const struct trainer_options *o, size_t sequences, uint32_t length);
+
+/* The fewest blocks whose recomputation makes O->tokens fit O->memory (0 without a limit; SIZE_MAX: all). -1: none does. */
+int fit_recompute(size_t *blocks, const struct hf_config *c, struct store *s,
+		  const struct trainer_options *o);
+
+#endif
