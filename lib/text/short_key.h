@@ -6,31 +6,15 @@
 #ifndef LIB_TEXT_SHORT_KEY_H
 #define LIB_TEXT_SHORT_KEY_H
 
-#include <endian.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "kernels/bits.h"
 
 #define SHORT_KEY_MAX 16
 
 struct short_key {
 	uint64_t low, high;
 };
-
-static inline uint64_t short_key_4(const char *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return le32toh(v);
-}
-
-static inline uint64_t short_key_8(const char *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return le64toh(v);
-}
 
 static inline uint64_t short_key_byte(const char *p, size_t at)
 {
@@ -45,9 +29,10 @@ static inline struct short_key short_key(const char *p, size_t n)
 						   short_key_byte(p, n - 1),
 					   0 };
 	if (n <= 8)
-		return (struct short_key){ short_key_4(p) | short_key_4(p + n - 4) << (8 * (n - 4)),
+		return (struct short_key){ load_u32(p) | (uint64_t)load_u32(p + n - 4)
+								 << (8 * (n - 4)),
 					   0 };
-	return (struct short_key){ short_key_8(p), short_key_8(p + n - 8) >> (8 * (16 - n)) };
+	return (struct short_key){ load_u64(p), load_u64(p + n - 8) >> (8 * (16 - n)) };
 }
 
 /* The same where SHORT_KEY_MAX bytes can be read: without a branch, since the lengths of words cannot be foreseen. */
@@ -55,8 +40,8 @@ static inline struct short_key short_key_inside(const char *p, size_t n)
 {
 	uint64_t mask = ~UINT64_C(0) >> (-n & 7) * 8;
 
-	return (struct short_key){ short_key_8(p) & (n >= 8 ? ~UINT64_C(0) : mask),
-				   n > 8 ? short_key_8(p + 8) & mask : 0 };
+	return (struct short_key){ load_u64(p) & (n >= 8 ? ~UINT64_C(0) : mask),
+				   n > 8 ? load_u64(p + 8) & mask : 0 };
 }
 
 /* All bits of the key and of N reach the upper bits. */

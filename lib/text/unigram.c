@@ -43,26 +43,6 @@ static int load_scores(const struct text_model *m, struct unigram *u)
 	return 0;
 }
 
-static int load_trie(const struct text_model *m, struct unigram *u)
-{
-	const struct vocabulary *v = &m->vocabulary;
-	struct trie_key *keys = mem_new(v->n, sizeof(*keys));
-	size_t n = 0;
-	int result;
-
-	if (!keys)
-		return -1;
-	for (uint32_t i = 0; i < v->n; i++) {
-		const struct vocabulary_piece *p = &v->pieces[i];
-
-		if (vocabulary_place(v, p->data, p->size) == i)
-			keys[n++] = (struct trie_key){ { p->data, p->size }, i };
-	}
-	result = trie_init(&u->trie, keys, n);
-	free(keys);
-	return result;
-}
-
 static void load_bytes(const struct text_model *m, struct unigram *u)
 {
 	char name[sizeof("<0x00>")];
@@ -86,7 +66,7 @@ static int load(struct text_model *m)
 		return err_set(ERR_FORMAT, "unk_id %u is not in the vocabulary of %u pieces",
 			       u->unknown, m->vocabulary.size);
 	load_bytes(m, u);
-	return load_scores(m, u) < 0 ? -1 : load_trie(m, u);
+	return load_scores(m, u) < 0 ? -1 : vocabulary_trie(&m->vocabulary, &u->trie);
 }
 
 void unigram_unload(void *own)

@@ -225,3 +225,22 @@ void vocabulary_clear(struct vocabulary *v)
 	free(v->bytes);
 	*v = (struct vocabulary){ 0 };
 }
+
+int vocabulary_trie(const struct vocabulary *v, struct trie *t)
+{
+	struct trie_key *keys = mem_new(v->n, sizeof(*keys));
+	size_t n = 0;
+	int result;
+
+	if (!keys)
+		return -1;
+	for (uint32_t i = 0; i < v->n; i++) {
+		const struct vocabulary_piece *p = &v->pieces[i];
+
+		if (vocabulary_place(v, p->data, p->size) == i)
+			keys[n++] = (struct trie_key){ { p->data, p->size }, i };
+	}
+	result = trie_init(t, keys, n);
+	free(keys);
+	return result;
+}

@@ -7,6 +7,7 @@
 #define LIB_TEXT_VOCABULARY_H
 
 #include "lib/text/spec.h"
+#include "lib/text/trie.h"
 
 struct vocabulary_slot {
 	uint32_t hash; /* the lower half of the text's hash */
@@ -43,5 +44,7 @@ uint32_t vocabulary_find(const struct vocabulary *v, const char *data, size_t si
 uint32_t vocabulary_place(const struct vocabulary *v, const char *data, size_t size);
 /* NULL when there is none. */
 const struct vocabulary_piece *vocabulary_at(const struct vocabulary *v, uint32_t id);
+/* Every text that can be found, its value its piece's place in pieces. */
+int vocabulary_trie(const struct vocabulary *v, struct trie *t);
 
 #endif

@@ -17,26 +17,6 @@ struct wordpiece {
 	uint32_t unknown;     /* or TOKEN_NONE */
 };
 
-static int load_trie(const struct text_model *m, struct wordpiece *w)
-{
-	const struct vocabulary *v = &m->vocabulary;
-	struct trie_key *keys = mem_new(v->n, sizeof(*keys));
-	size_t n = 0;
-	int result;
-
-	if (!keys)
-		return -1;
-	for (uint32_t i = 0; i < v->n; i++) {
-		const struct vocabulary_piece *p = &v->pieces[i];
-
-		if (vocabulary_place(v, p->data, p->size) == i)
-			keys[n++] = (struct trie_key){ { p->data, p->size }, i };
-	}
-	result = trie_init(&w->trie, keys, n);
-	free(keys);
-	return result;
-}
-
 static int load(struct text_model *m)
 {
 	struct wordpiece *w = mem_new(1, sizeof(*w));
@@ -49,7 +29,7 @@ static int load(struct text_model *m)
 	w->unknown = m->spec.unk;
 	if (w->unknown == TOKEN_NONE && m->spec.has_unk_text)
 		w->unknown = vocabulary_find(&m->vocabulary, unknown.data, unknown.size);
-	if (load_trie(m, w) < 0)
+	if (vocabulary_trie(&m->vocabulary, &w->trie) < 0)
 		return -1;
 	w->continuing = w->trie.root;
 	for (size_t i = 0; i < prefix.size && !w->never_continues; i++)
