@@ -80,6 +80,15 @@ struct tensor *lm_loss(struct graph *g, const struct hf_config *c, struct tensor
 	return op_linear_ce(g, before_head(g, c, hidden), head(g, c), targets, o);
 }
 
+struct tensor *lm_loss_sum(struct graph *g, const struct hf_config *c, struct tensor *hidden,
+			   struct tensor *targets, struct tensor *weights, struct cross_entropy *o)
+{
+	o->soft_cap = c->final_soft_cap;
+	o->bias = head_bias(g, c);
+	return op_linear_ce_sum(g, before_head(g, c, hidden), head(g, c), targets, weights, o,
+				NULL);
+}
+
 /* --- declaring --- */
 
 bool lm_has_head(const struct hf_config *c)

@@ -47,6 +47,9 @@ struct tensor *lm_logits(struct graph *g, const struct hf_config *c, struct tens
 /* Per row, f32 [tokens]: the head and the cross-entropy against i32 targets, without logits in memory. O's soft cap is set here. */
 struct tensor *lm_loss(struct graph *g, const struct hf_config *c, struct tensor *hidden,
 		       struct tensor *targets, struct cross_entropy *o);
+/* For training: the sum of the rows' losses times WEIGHTS, f32 [tokens], which are known beforehand; a scalar (op_linear_ce_sum). */
+struct tensor *lm_loss_sum(struct graph *g, const struct hf_config *c, struct tensor *hidden,
+			   struct tensor *targets, struct tensor *weights, struct cross_entropy *o);
 
 /* --- rope (lib/model/rope.c) --- */
 

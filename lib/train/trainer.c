@@ -204,6 +204,18 @@ static int give_batch(const struct trainer *t, struct plan *p, const struct trai
 	return 0;
 }
 
+/* Of every row; those without a target have no loss that it could weigh. */
+static int give_weights(const struct trainer *t, struct plan *p)
+{
+	float *weights = plan_data(p, t->micro.weights);
+
+	if (!weights)
+		return -1;
+	for (size_t i = 0; i < t->options.tokens; i++)
+		weights[i] = 1.0F / (float)t->targets;
+	return 0;
+}
+
 /* --- a step --- */
 
 static int clear(struct trainer *t)
@@ -237,7 +249,6 @@ static uint64_t micro_seed(const struct trainer *t)
 int trainer_micro(struct trainer *t)
 {
 	struct plan *p = t->plans[TRAINER_MICRO];
-	const float weight = 1.0F / (float)t->targets;
 	int64_t n = check_batch(t);
 
 	if (n < 0)
@@ -245,8 +256,7 @@ int trainer_micro(struct trainer *t)
 	t->counted += (uint64_t)n;
 	if (n > 0 && t->targets > 0) {
 		t->dirty = true;
-		if (give_batch(t, p, &t->micro) < 0 ||
-		    give(p, t->micro.weight, &weight, sizeof(weight)) < 0 ||
+		if (give_batch(t, p, &t->micro) < 0 || give_weights(t, p) < 0 ||
 		    plan_run(p, micro_seed(t), t->step) < 0)
 			return -1;
 	}

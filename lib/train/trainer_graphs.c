@@ -18,38 +18,40 @@ static void make_inputs(struct graph *g, size_t n, struct trainer_inputs *in)
 	in->documents = graph_input(g, "documents", DTYPE_I32, SHAPE(n));
 }
 
-static struct tensor *losses(struct graph *g, const struct trainer *t,
-			     const struct trainer_inputs *in, bool train)
+static struct tensor *hidden_of(struct graph *g, const struct trainer *t,
+				const struct trainer_inputs *in, double dropout)
 {
-	const struct trainer_options *o = &t->options;
-	struct cross_entropy ce = { .smoothing = train ? o->smoothing : 0,
-				    .z_loss = train ? o->z_loss : 0,
-				    .ignore = IGNORED };
-	struct tensor *hidden = lm_hidden(g, t->config,
-					  &(struct lm_inputs){ .ids = in->ids,
-							       .positions = in->positions,
-							       .documents = in->documents,
-							       .dropout = train ? o->dropout : 0 });
-
-	return lm_loss(g, t->config, hidden, in->targets, &ce);
+	return lm_hidden(g, t->config,
+			 &(struct lm_inputs){ .ids = in->ids,
+					      .positions = in->positions,
+					      .documents = in->documents,
+					      .dropout = dropout });
 }
 
 static int build_micro(struct trainer *t, struct graph *g)
 {
-	struct tensor *loss;
+	const struct trainer_options *o = &t->options;
+	struct cross_entropy ce = { .smoothing = o->smoothing,
+				    .z_loss = o->z_loss,
+				    .ignore = IGNORED };
+	struct tensor *hidden, *loss;
 
-	make_inputs(g, t->options.tokens, &t->micro);
-	t->micro.weight = graph_input(g, "weight", DTYPE_F32, SHAPE(1));
-	loss = op_sum(g, losses(g, t, &t->micro, true), 0, false);
-	loss = op_mul(g, loss, t->micro.weight);
-	op_accumulate(g, graph_entry(g, t->loss), loss);
+	make_inputs(g, o->tokens, &t->micro);
+	t->micro.weights = graph_input(g, "weights", DTYPE_F32, SHAPE(o->tokens));
+	hidden = hidden_of(g, t, &t->micro, o->dropout);
+	loss = lm_loss_sum(g, t->config, hidden, t->micro.targets, t->micro.weights, &ce);
+	op_accumulate(g, graph_entry(g, t->loss), op_reshape(g, loss, SHAPE(1)));
 	return graph_grad_accumulate(g, loss);
 }
 
 static int build_evaluate(struct trainer *t, struct graph *g)
 {
+	struct cross_entropy ce = { .ignore = IGNORED };
+	struct tensor *hidden;
+
 	make_inputs(g, t->options.tokens, &t->evaluate);
-	t->row_losses = losses(g, t, &t->evaluate, false);
+	hidden = hidden_of(g, t, &t->evaluate, 0);
+	t->row_losses = lm_loss(g, t->config, hidden, t->evaluate.targets, &ce);
 	graph_output(g, t->row_losses, "losses");
 	return graph_check(g);
 }
@@ -64,9 +66,9 @@ static bool is_table(const struct graph *g, const struct store_entry *e)
 
 	for (size_t i = 0; i < graph_n_nodes(g); i++) {
 		const struct node *n = graph_node(g, i);
-		const struct tensor *table = n->op == OP_GATHER_ROWS ? n->in[0]
-					     : n->op == OP_LINEAR_CE ? n->in[1]
-								     : NULL;
+		const struct tensor *table = n->op == OP_GATHER_ROWS	 ? n->in[0]
+					     : n->op == OP_LINEAR_CE_SUM ? n->in[1]
+									 : NULL;
 
 		if (table && (table->base == whole || table->base == cast))
 			return true;

@@ -18,7 +18,8 @@ enum trainer_graph {
 /* The inputs of the micro-batch, and of the evaluation. */
 struct trainer_inputs {
 	struct tensor *ids, *targets, *positions, *documents;
-	struct tensor *weight; /* f32 [1]: 1 / targets of the step; of the micro-batch alone */
+	struct tensor
+		*weights; /* f32 [tokens]: 1 / targets of the step; of the micro-batch alone */
 };
 
 struct trainer {
