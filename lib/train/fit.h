@@ -11,7 +11,7 @@
 
 /*
  * Rows of a micro-batch as chosen where no limit asks for fewer: products are at their full rate, and what a row-wise chain leaves is small
- * beside the weights. The figure is measured (docs in fit.c).
+ * beside the weights. The figure is measured.
  */
 #define FIT_ROWS ((size_t)4096)
 

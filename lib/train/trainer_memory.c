@@ -73,20 +73,28 @@ int trainer_print_memory(const struct trainer *t, struct buffer *out)
 
 /* --- what does not fit --- */
 
+uint64_t trainer_needs(const struct hf_config *c, struct store *s, const struct trainer_options *o)
+{
+	struct trainer_options free_of_limits = *o;
+	struct trainer *t;
+	uint64_t total;
+
+	free_of_limits.memory = 0;
+	if (trainer_new(&t, c, s, &free_of_limits) < 0)
+		return 0;
+	total = trainer_bytes_total(t);
+	trainer_free(t);
+	return total;
+}
+
 /* What T would need with a micro-batch of TOKENS and all blocks computed again; 0 with the error set. */
 static uint64_t total_with(const struct trainer *t, size_t tokens)
 {
-	struct trainer probe = {
-		.config = t->config, .store = t->store, .options = t->options, .loss = t->loss
-	};
-	uint64_t total = 0;
+	struct trainer_options o = t->options;
 
-	probe.options.tokens = tokens;
-	probe.options.recompute_blocks = SIZE_MAX;
-	if (trainer_plan_all(&probe) == 0)
-		total = trainer_bytes_total(&probe);
-	trainer_drop_plans(&probe);
-	return total;
+	o.tokens = tokens;
+	o.recompute_blocks = SIZE_MAX;
+	return trainer_needs(t->config, t->store, &o);
 }
 
 /* The largest micro-batch of half, a quarter ... of the tokens that fits; 0: none. */
