@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "formats/tokenizer_config_write.h"
 #include "formats/tokenizer_file.h"
 #include "formats/tokenizer_json.h"
+#include "formats/tokenizer_write.h"
 #include "lib/base/memory.h"
 #include "lib/base/number.h"
-#include "lib/base/outfile.h"
 #include "lib/data/count_words.h"
 #include "lib/text/tokenizer.h"
 #include "lib/text/train_model.h"
@@ -248,32 +247,25 @@ static bool is_folder(const char *path)
 /* Before anything is read, so that a place that cannot be written is told at once. */
 static void open_output(void)
 {
-	if (is_folder(output_path)) {
+	if (is_folder(output_path))
 		cmd_check(outdir_new(&folder, output_path));
-		cmd_check(outdir_file(folder, "tokenizer.json", &json_file));
-	} else {
+	else
 		cmd_check(outfile_new(&json_file, output_path));
-	}
 }
 
-static void write_config(void)
+static void write_folder(void)
 {
 	struct tokenizer_config_role roles[TRAIN_ROLES];
-	struct outfile *file;
-	struct buffer b = { 0 };
 
 	for (size_t i = 0; i < trained.n_roles; i++)
 		roles[i] = (struct tokenizer_config_role){ trained.roles[i].name,
 							   trained.roles[i].text };
-	cmd_check(tokenizer_config_put(&b, &trained.spec, roles, trained.n_roles));
-	cmd_check(outdir_file(folder, "tokenizer_config.json", &file));
-	cmd_check(outfile_write(file, b.data, b.size));
-	cmd_check(outfile_commit(file));
-	buffer_free(&b);
+	cmd_check(tokenizer_write(folder, &trained.spec, roles, trained.n_roles));
+	cmd_check(outdir_commit(folder));
 }
 
 /* What is written must open: it is compiled first. */
-static void write_output(void)
+static void write_json(void)
 {
 	struct tokenizer *t;
 	struct buffer b = { 0 };
@@ -286,10 +278,6 @@ static void write_output(void)
 	cmd_check(outfile_write(json_file, b.data, b.size));
 	cmd_check(outfile_commit(json_file));
 	buffer_free(&b);
-	if (folder) {
-		write_config();
-		cmd_check(outdir_commit(folder));
-	}
 }
 
 /* --- reading and training --- */
@@ -425,7 +413,10 @@ int main(int argc, char **argv)
 	read_words(argv, (size_t)argc);
 	train();
 	check_result();
-	write_output();
+	if (folder)
+		write_folder();
+	else
+		write_json();
 	note_reading();
 	note_result();
 	word_counts_free(counts);

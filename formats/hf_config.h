@@ -163,6 +163,9 @@ const char *hf_activation_name(enum hf_activation a);
 const char *hf_rope_type_name(enum hf_rope_type t);
 const char *hf_attention_name(enum hf_attention k); /* `full_attention`, `sliding_attention` */
 
+/* The class that predicts tokens: `LlamaForCausalLM`, `BertForMaskedLM`; NULL for none. */
+const char *hf_language_class(enum hf_architecture a);
+
 /* What transformers takes for a model of which nothing is given. */
 int hf_config_defaults(struct hf_config *c, enum hf_architecture a, struct arena *arena);
 
@@ -183,6 +186,8 @@ int hf_config_check(const struct hf_config *c, const char *name);
  * alike; indented by two, keys in a fixed order, the others after them. -1 for HF_UNKNOWN.
  */
 int hf_config_put(struct buffer *b, const struct hf_config *c);
+/* Appends generation_config.json: the ids of the roles, null where there is none. */
+int hf_generation_put(struct buffer *b, const struct hf_config *c);
 
 /*
  * Weights of the model as it is saved (a tied head is not counted twice). False where they do not

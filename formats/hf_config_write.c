@@ -1,5 +1,5 @@
 /*
- * formats/hf_config_write.c - struct hf_config into config.json
+ * formats/hf_config_write.c - struct hf_config into config.json, and its roles into generation_config.json
  *
  * Both spellings, so that transformers 4 and 5 make the same of it: rope_theta, rope_scaling,
  * torch_dtype and the older keys of layers; rope_parameters, dtype and layer_types. Transformers 5
@@ -28,6 +28,13 @@ static void put_ids(struct printer *p, const char *key, const struct hf_ids *ids
 		}
 		print_close(p, "]");
 	}
+}
+
+static void put_roles(struct printer *p, const struct hf_config *c)
+{
+	put_ids(p, "bos_token_id", &c->bos);
+	put_ids(p, "eos_token_id", &c->eos);
+	put_ids(p, "pad_token_id", &c->pad);
 }
 
 /* --- the rest --- */
@@ -111,9 +118,7 @@ static void put_head(struct printer *p, const struct hf_config *c)
 static void put_tail(struct printer *p, const struct hf_config *c)
 {
 	print_flag(p, "tie_word_embeddings", c->tie_word_embeddings);
-	put_ids(p, "bos_token_id", &c->bos);
-	put_ids(p, "eos_token_id", &c->eos);
-	put_ids(p, "pad_token_id", &c->pad);
+	put_roles(p, c);
 	for (uint32_t i = 0; i < c->n_others; i++) {
 		print_line(p);
 		json_put_string(p->b, c->others[i].key);
@@ -170,6 +175,17 @@ int hf_config_put(struct buffer *b, const struct hf_config *c)
 	hf_put_layers(&p, c);
 	put_own(&p, c);
 	put_tail(&p, c);
+	print_close(&p, "}");
+	buffer_put_text(b, "\n");
+	return buffer_check(b);
+}
+
+int hf_generation_put(struct buffer *b, const struct hf_config *c)
+{
+	struct printer p = { .b = b };
+
+	print_open(&p, "{");
+	put_roles(&p, c);
 	print_close(&p, "}");
 	buffer_put_text(b, "\n");
 	return buffer_check(b);

@@ -28,6 +28,13 @@ const char *hf_class_name(enum hf_architecture a)
 	return architectures[a].class_name;
 }
 
+const char *hf_language_class(enum hf_architecture a)
+{
+	if (!hf_architecture_name(a))
+		return NULL;
+	return a == HF_BERT ? "BertForMaskedLM" : architectures[a].class_name;
+}
+
 const char *hf_model_type(enum hf_architecture a)
 {
 	return architectures[a].model_type;

@@ -3,6 +3,7 @@
 #include "formats/tokenizer_folder.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -21,8 +22,7 @@ char *tokenizer_beside(const char *folder, const char *name)
 	return mem_format("%s/%s", folder, name);
 }
 
-/* The tree of FOLDER/NAME; NULL when there is no such file. */
-static int open_tree(struct json_tree **out, const char *folder, const char *name)
+int tokenizer_beside_open(struct json_tree **out, const char *folder, const char *name)
 {
 	char *path = tokenizer_beside(folder, name);
 	int result = 0;
@@ -38,10 +38,10 @@ static int open_tree(struct json_tree **out, const char *folder, const char *nam
 
 int tokenizer_config_open(struct json_tree **out, const char *folder)
 {
-	return open_tree(out, folder, "tokenizer_config.json");
+	return tokenizer_beside_open(out, folder, "tokenizer_config.json");
 }
 
-static uint32_t find_text(const struct tokenizer_spec *spec, struct bytes text)
+uint32_t tokenizer_find_text(const struct tokenizer_spec *spec, struct bytes text)
 {
 	for (size_t i = 0; i < spec->n_added; i++)
 		if (bytes_equal(spec->added[i].text, text))
@@ -59,27 +59,33 @@ static uint32_t *role(struct tokenizer_spec *spec, size_t i)
 	return all[i];
 }
 
-/* A role by its text: a string, or an object whose `content` is one. */
-static int text_role(struct tokenizer_spec *out, const struct json_tree *t, size_t i)
+int tokenizer_role_text(const struct json_tree *t, const char *name, const char **text)
 {
-	char key[16] = { 0 };
+	char key[16];
 	const cJSON *value;
-	const char *text = NULL;
 
-	memcpy(key, role_names[i], 3);
-	memcpy(key + 3, "_token", 6);
+	*text = NULL;
+	snprintf(key, sizeof(key), "%s_token", name);
 	value = json_tree_find(t, NULL, key);
-	if (!value || cJSON_IsNull(value) || *role(out, i) != TOKEN_NONE)
+	if (!value || cJSON_IsNull(value))
 		return 0;
 	if (cJSON_IsObject(value)) {
-		if (json_tree_string(t, value, "content", &text) < 0)
+		if (json_tree_string(t, value, "content", text) < 0)
 			return -1;
-	} else if (json_tree_as_string(t, value, &text) < 0) {
+	} else if (json_tree_as_string(t, value, text) < 0) {
 		return -1;
 	}
-	if (text && *text)
-		*role(out, i) = find_text(out, bytes_of(text));
-	return 0;
+	return *text && **text;
+}
+
+static int text_role(struct tokenizer_spec *out, const struct json_tree *t, size_t i)
+{
+	const char *text;
+	int got = *role(out, i) == TOKEN_NONE ? tokenizer_role_text(t, role_names[i], &text) : 0;
+
+	if (got > 0)
+		*role(out, i) = tokenizer_find_text(out, bytes_of(text));
+	return got < 0 ? -1 : 0;
 }
 
 /* A role by its id; of a list the first. */
@@ -122,7 +128,7 @@ static int more_roles(struct tokenizer_spec *out, const char *folder, const char
 	struct json_tree *tree;
 	int result;
 
-	if (open_tree(&tree, folder, name) < 0)
+	if (tokenizer_beside_open(&tree, folder, name) < 0)
 		return -1;
 	result = each_role(out, tree, take);
 	json_tree_free(tree);

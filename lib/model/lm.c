@@ -118,3 +118,27 @@ int lm_declare(struct store *s, const struct hf_config *c)
 	graph_free(g);
 	return result;
 }
+
+int lm_declare_as(struct store *s, const struct hf_config *c, enum dtype dtype)
+{
+	struct store *names;
+	int result;
+
+	if (store_new(&names) < 0)
+		return -1;
+	result = lm_declare(names, c);
+	for (size_t i = 0; i < store_n(names) && result == 0; i++) {
+		const struct store_entry *e = store_at(names, i);
+		struct store_entry *made;
+
+		if (e->kind != STORE_PARAMETER)
+			continue;
+		made = store_add(s, e->name, e->kind, dtype, &e->shape);
+		if (made)
+			made->trainable = e->trainable;
+		else
+			result = -1;
+	}
+	store_free(names);
+	return result;
+}

@@ -98,6 +98,8 @@ size_t lm_unused(const struct lm *m, const struct graph *g, const char **names, 
 bool lm_has_head(const struct hf_config *c);
 /* Declares every parameter in a store that is being declared: builds and drops a graph of one token. */
 int lm_declare(struct store *s, const struct hf_config *c);
+/* The same, with parameters of DTYPE. */
+int lm_declare_as(struct store *s, const struct hf_config *c, enum dtype dtype);
 
 enum lm_init { LM_INIT_GPT2, LM_INIT_MUP, LM_INIT_COUNT };
 const char *lm_init_name(enum lm_init i);

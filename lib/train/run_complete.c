@@ -13,6 +13,7 @@
 #include "lib/base/mapfile.h"
 #include "lib/base/memory.h"
 #include "lib/base/outfile.h"
+#include "lib/model/lm_save.h"
 #include "lib/train/run_parts.h"
 
 #define MARK_BYTES_MAX ((size_t)1 << 20)
@@ -150,7 +151,7 @@ static int check_file(const char *folder, const struct mark *m)
 }
 
 /* The files without which there is nothing to go on from. */
-static const char *const needed[] = { "config.json", RUN_WEIGHTS, RUN_STATE };
+static const char *const needed[] = { "config.json", LM_WEIGHTS, RUN_STATE };
 
 #define N_NEEDED (sizeof(needed) / sizeof(*needed))
 

@@ -10,7 +10,6 @@
 #define RUN_STATE_BYTES_MAX ((size_t)16 << 20)
 #define RUN_FILES_MAX	    256 /* of a checkpoint */
 #define RUN_STATE	    "run.json"
-#define RUN_WEIGHTS	    "model.safetensors"
 #define RUN_OPTIMIZER	    "optimizer.safetensors"
 #define RUN_COMPLETE	    "complete"
 #define RUN_LOG		    "log.jsonl"
