@@ -204,21 +204,42 @@ static void write_line(const struct progress *p, struct buffer *line)
 	buffer_free(line);
 }
 
-static void draw(struct progress *p, uint64_t done, double seconds)
+/* The last column stays free: a full line would wrap on some terminals. 0: no limit. */
+static size_t columns_for(const struct progress *p)
+{
+	return p->options.terminal ? terminal_columns(p->options.fd) - 1 : 0;
+}
+
+/* TEXT is taken over. */
+static void draw_text(struct progress *p, struct buffer *text)
 {
 	struct buffer line = { 0 };
 	bool terminal = p->options.terminal;
-	int saved = errno;
 
 	if (terminal)
 		buffer_put_text(&line, "\r");
-	/* The last column stays free: a full line would wrap on some terminals. */
-	progress_render(&line, &p->options, done, seconds,
-			terminal ? terminal_columns(p->options.fd) - 1 : 0);
+	buffer_put(&line, text->data, text->size);
 	buffer_put_text(&line, terminal ? ERASE_TO_END : "\n");
+	line.failed |= text->failed;
+	buffer_free(text);
 	write_line(p, &line);
 	p->drawn = true;
+}
+
+static void draw(struct progress *p, uint64_t done, double seconds)
+{
+	struct buffer text = { 0 };
+	int saved = errno;
+
+	progress_render(&text, &p->options, done, seconds, columns_for(p));
+	draw_text(p, &text);
 	errno = saved; /* the caller's work may be in the middle of an error of its own */
+}
+
+static void set_next(struct progress *p, uint64_t now)
+{
+	now += (p->options.terminal ? 100 : 30000) * MILLISECOND;
+	atomic_store_explicit(&p->due_ns, now, memory_order_relaxed);
 }
 
 static void draw_if_due(struct progress *p)
@@ -230,8 +251,7 @@ static void draw_if_due(struct progress *p)
 		return;
 	draw(p, atomic_load_explicit(&p->done, memory_order_relaxed),
 	     clock_seconds(p->start_ns, now));
-	now += (p->options.terminal ? 100 : 30000) * MILLISECOND;
-	atomic_store_explicit(&p->due_ns, now, memory_order_relaxed);
+	set_next(p, now);
 }
 
 void progress_add(struct progress *p, uint64_t n)
@@ -247,15 +267,37 @@ void progress_add(struct progress *p, uint64_t n)
 	atomic_flag_clear_explicit(&p->busy, memory_order_release);
 }
 
-void progress_end(struct progress *p)
+bool progress_due(struct progress *p)
+{
+	return p && clock_ns() >= atomic_load_explicit(&p->due_ns, memory_order_relaxed);
+}
+
+void progress_line(struct progress *p, const char *text)
+{
+	struct buffer line = { 0 };
+	size_t columns;
+
+	if (!p || p->options.fd < 0)
+		return;
+	columns = columns_for(p);
+	put_front(&line, bytes_of(text), columns ? columns : SIZE_MAX);
+	draw_text(p, &line);
+	set_next(p, clock_ns());
+}
+
+void progress_wipe(struct progress *p)
 {
 	struct buffer line = { 0 };
 
-	if (!p)
+	if (!p || !p->drawn || !p->options.terminal)
 		return;
-	if (p->drawn && p->options.terminal) {
-		buffer_put_text(&line, "\r" ERASE_TO_END);
-		write_line(p, &line);
-	}
+	buffer_put_text(&line, "\r" ERASE_TO_END);
+	write_line(p, &line);
+	p->drawn = false;
+}
+
+void progress_end(struct progress *p)
+{
+	progress_wipe(p);
 	free(p);
 }

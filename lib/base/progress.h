@@ -27,6 +27,14 @@ struct progress_options {
 int progress_new(struct progress **out, const struct progress_options *o);
 /* Any thread; one atomic add and a look at the clock. P may be NULL. */
 void progress_add(struct progress *p, uint64_t n);
+/*
+ * For who has a line of its own instead: whether it is time for one, and TEXT as that line (cut to the terminal's width). One thread. P may
+ * be NULL: it is never time.
+ */
+bool progress_due(struct progress *p);
+void progress_line(struct progress *p, const char *text);
+/* Takes the line from a terminal, so that something else can be written; the next one comes as always. NULL is allowed. */
+void progress_wipe(struct progress *p);
 /* Wipes the line on a terminal; frees. NULL is allowed. */
 void progress_end(struct progress *p);
 

@@ -195,6 +195,34 @@ static void test_silent(void)
 	progress_end(p);
 }
 
+/* A line of the caller's own, in place on a terminal and whole elsewhere. */
+static void test_own_line(void)
+{
+	int fd = open(tap_file("own", "", 0), O_RDWR | O_TRUNC);
+	struct progress_options o = {
+		.label = "work", .unit = "items", .fd = fd, .terminal = true
+	};
+	struct progress *p = NULL;
+	char out[256];
+	ssize_t n;
+
+	tap_ok(!progress_due(NULL), "it is never time for nobody");
+	progress_line(NULL, "x");
+	tap_works(progress_new(&p, &o), "new progress");
+	tap_ok(!progress_due(p), "not at once");
+	nanosleep(&(struct timespec){ 0, 600000000 }, NULL);
+	tap_ok(progress_due(p), "after half a second");
+	progress_line(p, "step 3");
+	tap_ok(!progress_due(p), "not twice");
+	progress_wipe(p);
+	progress_wipe(p);
+	progress_end(p);
+	n = pread(fd, out, sizeof(out), 0);
+	close(fd);
+	matches((struct bytes){ out, n > 0 ? (size_t)n : 0 }, "\rstep 3\033\\[K\r\033\\[K",
+		"drawn once, wiped once");
+}
+
 int main(void)
 {
 	tap_run(test_figures);
@@ -204,5 +232,6 @@ int main(void)
 	tap_run(test_threads);
 	tap_run(test_nothing);
 	tap_run(test_silent);
+	tap_run(test_own_line);
 	return tap_done();
 }

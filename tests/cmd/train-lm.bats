@@ -1,0 +1,287 @@
+#!/usr/bin/env bats
+# train-lm: runs, and runs that go on; what is refused; signals, full disks, kills
+
+load lib
+
+MODEL=$ROOT/fixtures/good/lm/llama
+# A run that takes some tenths of a second.
+SMALL='-d data/train.tok -c 32 -b 8 --micro-batch 4 --steps 30 --checkpoint-every 10 --lr 3e-3'
+
+# Documents of 61 ids in which the next one can be guessed.
+setup()
+{
+	scratch
+	awk 'BEGIN {
+		srand(5)
+		for (d = 0; d < 200; d++) {
+			n = 20 + int(rand() * 60)
+			x = int(rand() * 61)
+			line = ""
+			for (i = 0; i < n; i++) {
+				x = (x * 7 + int(rand() * 2) + 3) % 61
+				line = line x " "
+			}
+			print line
+		}
+	}' >ids
+	pack-tokens -q --from ids --vocab 61 --separator none --split val=0.1 -o data/ ids
+	cp -r "$MODEL" m0
+}
+
+# The lines of a log that must be the same each time: no events, and no times.
+log_of()
+{
+	grep -v '"event"' "$1/log.jsonl" | sed 's/,"perf".*//'
+}
+
+# same_run A B: weights, optimizer, log.
+same_run()
+{
+	same_bytes "$1/last/model.safetensors" "$2/last/model.safetensors"
+	same_bytes "$1/last/optimizer.safetensors" "$2/last/optimizer.safetensors"
+	diff <(log_of "$1") <(log_of "$2") >&2
+}
+
+# loss RUN STEP [KEY]
+loss()
+{
+	sed -nE "s/^\{\"step\":$2,.*\"${3:-loss}\":([^,}]*).*/\1/p" "$1/log.jsonl"
+}
+
+lower()
+{
+	awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }' || complain "$1 is not below $2"
+}
+
+@test 'the examples of the man page' {
+	man_examples train-lm
+	[ -e run/done ] && [ -e run2/done ]
+}
+
+@test 'options are those of the man page' {
+	options_match_man train-lm
+}
+
+@test 'a run: checkpoints, links, log, done' {
+	# shellcheck disable=SC2086
+	works train-lm -q $SMALL -v data/val.tok --val-every 10 -o run m0
+	[ "$(readlink run/last)" = step-30 ] && [ -e run/done ] && [ -L run/best ]
+	[ "$(cd run && echo step-*)" = 'step-20 step-30' ]
+	[ "$(wc -l <run/log.jsonl)" = 30 ]
+	lower "$(loss run 30)" "$(loss run 1)"
+	lower "$(loss run 30 val_loss)" "$(loss run 10 val_loss)"
+	has run/log.jsonl '"tokens":7680' '"grad_norm":' '"perf":{"tok_s":' '"mfu":' '"mem":' '"time":'
+	[ -z "$(loss run 29 val_loss)" ]
+	has run/last/run.json '"lr": "0.003"' '"batch": "8"' '"level": ' '"kernels": ' '"version": '
+	works show-model run/last
+	works train-lm --dry-run -d data/train.tok run/best
+}
+
+@test 'the same bits on any number of threads, however blocks are recomputed' {
+	local how
+
+	# shellcheck disable=SC2086
+	works train-lm -q $SMALL --dropout 0.1 -j1 --recompute none -o one m0
+	for how in '-j2' '-j3 --recompute all' '-j1 --recompute all' '--without segments,epilogue'; do
+		rm -rf two
+		# shellcheck disable=SC2086
+		works train-lm -q $SMALL --dropout 0.1 $how -o two m0
+		same_run one two
+	done
+	rm -rf two
+	# shellcheck disable=SC2086
+	works train-lm -q $SMALL --dropout 0.1 --seed 1 -o two m0
+	if cmp -s one/last/model.safetensors two/last/model.safetensors; then
+		complain 'the seed changes nothing'
+	fi
+}
+
+@test 'killed at ten moments, and each time gone on with: the same bits' {
+	local run='-d data/train.tok -v data/val.tok -c 32 -b 8 --micro-batch 4 --steps 200 --checkpoint-every 7'
+	local n kills=0
+
+	run+=' --val-every 15 --dropout 0.1 --lr 3e-3'
+	# shellcheck disable=SC2086
+	works train-lm -q $run -o whole m0
+	for n in 1 2 3 4 5 6 7 8 9 10; do
+		# shellcheck disable=SC2086
+		timeout -s KILL "0.$((n % 3 + 1))$((RANDOM % 10))" train-lm -q --resume $run -o broken m0 2>"$err" ||
+			kills=$((kills + 1))
+	done
+	echo "$kills kills" >&2
+	# shellcheck disable=SC2086
+	works train-lm -q --resume $run -o broken m0
+	same_run whole broken
+	[ "$(readlink whole/best)" = "$(readlink broken/best)" ]
+}
+
+@test 'resuming: done is done, options are those of the run, others are refused by name' {
+	local name
+
+	# shellcheck disable=SC2086
+	works train-lm -q $SMALL -v data/val.tok -o run m0
+	works train-lm --resume -q -o run
+	try train-lm --resume -o run
+	has "$err" 'run: done, there is nothing to do'
+	[ "$status" = 0 ]
+	rm run/done
+	find run -ls >before
+	for name in lr=1 steps=31 batch=4 ctx=16 seed=3 optimizer=lion dtype=bf16 dropout=0.5 tokens=100 warmup=1 clip=2; do
+		refuses train-lm --resume "--$name" -o run
+	done
+	has "$err" '--clip: the run has 1, not 2 (--allow clip goes on with 2)'
+	refuses train-lm --resume -d data/val.tok -o run
+	one_line_error 'the tokens' '--allow tokens'
+	refuses train-lm --resume -o run "$ROOT/fixtures/good/lm/qwen2"
+	one_line_error 'the model' '--allow model'
+	NNUTILS_ISA=generic refuses train-lm --resume -o run
+	one_line_error 'the instruction set: generic' '--allow level'
+	refuses train-lm --resume --device ref -o run
+	one_line_error 'the instruction set: ref'
+	find run -ls | diff before - >&2
+	try train-lm --resume --allow nothing -o run
+	one_usage_line
+	works train-lm -q --resume -j1 --keep 5 --log more.jsonl --checkpoint-every 4 --lr 3e-3 -d data/../data/train.tok -o run m0
+	[ -e run/done ]
+	rm run/done
+	works train-lm -q --resume --steps 40 --allow steps -o run
+	[ "$(readlink run/last)" = step-40 ]
+}
+
+@test 'SIGTERM: a checkpoint, the command that goes on, death by the signal; and the same bits' {
+	local pid run='-d data/train.tok -c 32 -b 8 --micro-batch 2 --steps 300 --checkpoint-every 1000 --dropout 0.1'
+
+	# shellcheck disable=SC2086
+	works train-lm -q $run -o whole m0
+	# shellcheck disable=SC2086
+	train-lm -q $run -o run m0 2>"$err" &
+	pid=$!
+	until [ -e run/log.jsonl ] && [ "$(wc -l <run/log.jsonl)" -ge 20 ]; do sleep 0.02; done
+	kill -TERM $pid
+	status=0
+	wait $pid || status=$?
+	[ "$status" = 143 ]
+	has "$err" '; this goes on: train-lm --resume -o run'
+	[ "$(wc -l <"$err")" = 1 ]
+	[ ! -e run/done ] && [ -e run/last/run.json ]
+	works bash -c "$(sed 's/.*goes on: //' "$err") -q"
+	same_run whole run
+}
+
+@test 'SIGUSR1 reports, SIGUSR2 writes a checkpoint' {
+	local pid
+
+	train-lm -q -d data/train.tok -c 32 -b 8 --steps 1000000 --checkpoint-every 0 -o run m0 2>"$err" &
+	pid=$!
+	while [ ! -s run/log.jsonl ]; do sleep 0.02; done
+	kill -USR1 $pid
+	kill -USR2 $pid
+	while [ ! -L run/last ] || [ ! -s "$err" ]; do sleep 0.02; done
+	kill -KILL $pid
+	wait $pid || true
+	grep -qE '^train-lm: step [0-9]+/1000000, loss [0-9.]+, .* tok/s, .*left, .*B$' "$err"
+	[ "$(find run -name 'step-*' -maxdepth 1 | wc -l)" = 1 ]
+}
+
+@test 'two runs in one folder, a folder that is not empty, a folder that cannot be' {
+	local pid
+
+	train-lm -q -d data/train.tok -c 32 -b 8 --steps 1000000 -o run m0 &
+	pid=$!
+	while [ ! -s run/log.jsonl ]; do sleep 0.02; done
+	refuses train-lm -d data/train.tok -o run m0
+	one_line_error 'run' "$pid"
+	refuses train-lm --resume -o run
+	one_line_error "$pid"
+	kill -KILL $pid
+	wait $pid || true
+	refuses train-lm -d data/train.tok -o data m0
+	one_line_error 'data: is not empty (a run goes on with --resume)'
+	refuses train-lm -d data/train.tok -o ids m0
+	refuses train-lm -d data/train.tok -o no/where m0
+	one_line_error 'no/where'
+}
+
+@test 'what a first-time user gets wrong' {
+	try train-lm -d data/train.tok m0
+	one_usage_line
+	has "$err" '--output is needed'
+	try train-lm -d data/train.tok -o run --learning-rate 3 m0
+	one_usage_line
+	has "$err" "'--learning-rate' is not an option here"
+	try train-lm -d data/train.tok -o run --lr fast m0
+	one_usage_line
+	try train-lm -d data/train.tok -o run --tokens 100 --steps 5 m0
+	one_usage_line
+	refuses train-lm -o run m0
+	one_line_error 'tokens are needed: -d FILE'
+	refuses train-lm -d data/train.tok -o run
+	one_line_error 'a model is needed'
+	refuses train-lm -d nothing -o run m0
+	one_line_error 'nothing: No such file'
+	: >empty
+	refuses train-lm -d empty -o run m0
+	one_line_error 'empty:1: is neither a packed token file nor a token mix'
+	refuses train-lm -d ids -o run m0
+	one_line_error 'ids:1: '
+	refuses train-lm -d data/train.tok -o run nothing
+	one_line_error 'nothing: '
+	refuses train-lm -d data/train.tok -c 65 -o run m0
+	one_line_error '--ctx: 65 tokens; the model has positions for 64'
+	head -n 1 ids | cut -d' ' -f1-10 | pack-tokens -q --from ids --vocab 61 --separator none -o short.tok -
+	refuses train-lm -d short.tok -o run m0
+	one_line_error 'short.tok: has 10 tokens' '--ctx'
+	pack-tokens -q --from ids --vocab 300 --separator none -o wide.tok ids
+	refuses train-lm -d wide.tok -o run m0
+	one_line_error 'wide.tok: has ids below 300, the model a vocabulary of 61' 'another tokenizer'
+	refuses train-lm -d data/train.tok -c 32 -b 8 --micro-batch 3 -o run m0
+	one_line_error '--micro-batch: 3 windows do not divide a batch of 8'
+	refuses train-lm -d data/train.tok -c 32 --steps 5 --warmup 6 -o run m0
+	one_line_error 'the schedule' 'warm-up'
+	refuses train-lm -d data/train.tok -c 32 --memory 1M -o run m0
+	one_line_error 'training needs' '1000000 allowed'
+	refuses train-lm -d data/train.tok -c 32 --rollback 1 -o run m0
+	one_line_error '--rollback'
+	[ ! -e run ]
+}
+
+@test 'steps that are not finite change nothing, and end the run after so many' {
+	local file=m0/model-00002-of-00002.safetensors
+
+	# The last value becomes infinite.
+	printf '\0\0\200\177' | dd of=$file bs=1 seek=$(($(wc -c <$file) - 4)) conv=notrunc 2>/dev/null
+	try train-lm -d data/train.tok -c 32 -b 8 --steps 40 --max-skipped 3 -o run m0
+	[ "$status" = 2 ]
+	has "$err" 'is not finite: nothing was changed' '3 steps in a row were not finite'
+	[ ! -e run/done ]
+	has run/log.jsonl '"loss":null' '"skipped":true' '"event":"skipped"'
+}
+
+@test 'optimizers, types, schedules: the loss falls with each' {
+	local how
+
+	for how in '--optimizer lion' '--optimizer muon' '--optimizer sgd --lr 1' '--optimizer adamw8' '--dtype bf16' \
+		'--weights bf16' '--weights bf16 --rounding nearest' '--schedule wsd' '--schedule linear' '--schedule constant' \
+		'--ema 0.9 --z-loss 1e-4 --label-smoothing 0.01' '--documents joined' '--fit best' '--optimizer muon --dtype bf16'; do
+		rm -rf run
+		# shellcheck disable=SC2086
+		works train-lm -q $SMALL $how -o run m0 || complain "$how"
+		lower "$(loss run 30)" "$(loss run 1)" || complain "$how"
+		rm run/done run/last
+		rm -rf run/step-30
+		cp -r run/step-20 kept
+		works train-lm -q --resume -o run
+		rm -rf kept
+	done
+	has run/last/run.json '"optimizer": "muon"' '"dtype": "bf16"'
+}
+
+@test 'what is watched' {
+	# shellcheck disable=SC2086
+	works train-lm -q $SMALL --watch 10 -o run m0
+	[ "$(grep -c '"event":"watch"' run/log.jsonl)" = 3 ]
+	has run/log.jsonl '"name":"model.embed_tokens.weight","grad_norm":' '"update_ratio":'
+	# shellcheck disable=SC2086
+	works train-lm -q $SMALL -o plain m0
+	same_run run plain
+}
