@@ -13,7 +13,7 @@
 #include "lib/model/lm_request.h"
 #include "lib/model/lm_save.h"
 #include "lib/text/tokenizer.h"
-#include "lib/train/trainer.h"
+#include "lib/train/fit.h"
 
 #define SIZE_MOST (HF_SIZE_MAX - 1)
 #define ROWS	  4096 /* of a batch, unless given */
@@ -27,7 +27,8 @@ static const enum dtype dtypes[] = { DTYPE_F32, DTYPE_BF16 };
 static const char *output, *preset, *tokenizer_path, *split;
 static const char *bos, *eos, *pad, *unk;
 static uint64_t layers, heads, kv_heads, head_dim, pad_vocab, seed;
-static uint64_t batch, context;
+static uint64_t batch, context, memory;
+static size_t recomputed;
 static int architecture = -1, init, dtype, compute, optimizer;
 static bool tie, no_tie, dry_run, as_json;
 static struct lm_request request;
@@ -76,13 +77,15 @@ static const struct cmd_option options[] = {
 	CMD_FLAG('n', "dry-run", &dry_run, "write nothing; print what it is and what it costs"),
 	CMD_FLAG(0, "json", &as_json, "with --dry-run: one JSON object"),
 	CMD_SIZE(0, "batch", &batch, 1, (uint64_t)1 << 24,
-		 "with --dry-run: sequences trained on at once (default: of 4,096 tokens in all)"),
+		 "with --dry-run: sequences a step (default: of 4,096 tokens in all)"),
 	CMD_SIZE(0, "ctx", &context, 1, SIZE_MOST,
 		 "with --dry-run: their length (default: the context)"),
 	CMD_ENUM(0, "compute", &compute, dtype_words, "TYPE",
 		 "with --dry-run: what training computes in: f32 (default) or bf16"),
 	CMD_ENUM(0, "optimizer", &optimizer, optimizer_words, "NAME",
 		 "with --dry-run: adamw (default), lion, muon, sgd or adamw8"),
+	CMD_SIZE(0, "memory", &memory, 1, UINT64_MAX,
+		 "with --dry-run: bytes that training may take"),
 	CMD_THREADS,
 	CMD_QUIET,
 	CMD_END,
@@ -131,8 +134,8 @@ static void check_options(void)
 	if (!tokenizer_path && (bos || eos || pad || unk || pad_vocab || split))
 		cmd_misuse("--bos, --eos, --pad, --unk, --pad-vocab and --split are of a "
 			   "tokenizer: -t is missing");
-	if (!dry_run && (as_json || batch || context))
-		cmd_misuse("--json, --batch and --ctx go with --dry-run");
+	if (!dry_run && (as_json || batch || context || memory))
+		cmd_misuse("--json, --batch, --ctx and --memory go with --dry-run");
 }
 
 static void take_options(void)
@@ -291,8 +294,9 @@ static void rows_of_cost(uint64_t length)
 	row("tokens", tokens_wanted, remark);
 }
 
-/* The plan of a trainer over weights that are only declared. */
-static struct trainer *plan_training(struct store *s, uint64_t length, uint64_t sequences)
+/* As train-lm would divide a step of SEQUENCES; *WINDOWS of them are trained on at once. */
+static struct trainer *plan_training(struct store *s, uint64_t length, uint64_t sequences,
+				     size_t *windows)
 {
 	struct trainer_options o = { .backend = backend_find("cpu"),
 				     .team = cmd_team(),
@@ -303,26 +307,22 @@ static struct trainer *plan_training(struct store *s, uint64_t length, uint64_t 
 				     .eps = 1e-8,
 				     .momentum = 0.95,
 				     .clip = 1,
-				     .tokens = (size_t)(length * sequences) };
+				     .memory = memory };
 	struct trainer *t;
 
-	if (o.tokens > INT32_MAX)
-		cmd_misuse("--batch %" PRIu64 " of %" PRIu64 " tokens are too many", sequences,
-			   length);
+	cmd_check(fit_micro_batch(windows, &config, s, &o, (size_t)sequences, (uint32_t)length));
+	o.tokens = *windows * length;
+	cmd_check(fit_recompute(&o.recompute_blocks, &config, s, &o));
 	cmd_check(trainer_new(&t, &config, s, &o));
+	recomputed = o.recompute_blocks < config.n_layers ? o.recompute_blocks : config.n_layers;
 	return t;
 }
 
-static void rows_of_memory(uint64_t length)
+static uint64_t rows_of_kinds(const struct trainer *t)
 {
-	uint64_t all = 0, sequences = batch ? batch : length < ROWS ? ROWS / length : 1;
-	char bytes[NUMBER_TEXT], name[64], remark[160];
-	struct store *s;
-	struct trainer *t;
+	char bytes[NUMBER_TEXT], name[64];
+	uint64_t all = 0;
 
-	cmd_check(store_new(&s));
-	cmd_check(lm_declare(s, &config));
-	t = plan_training(s, length, sequences);
 	for (int i = 0; i < PLAN_MEMORY_COUNT; i++) {
 		uint64_t n = trainer_bytes(t, (enum plan_memory)i);
 
@@ -334,10 +334,28 @@ static void rows_of_memory(uint64_t length)
 			*c = *c == ' ' ? '_' : *c;
 		row(name, n, number_bytes(n, bytes));
 	}
-	snprintf(remark, sizeof(remark),
-		 "%s to train on %" PRIu64 " x %" PRIu64 " tokens at once, %s, %s",
-		 number_bytes(all, bytes), sequences, length, optimizer_words[optimizer],
-		 dtype_words[compute]);
+	return all;
+}
+
+static void rows_of_memory(uint64_t length)
+{
+	uint64_t sequences = batch ? batch : length < ROWS ? ROWS / length : 1, all;
+	char bytes[NUMBER_TEXT], remark[160];
+	struct trainer *t;
+	struct store *s;
+	size_t windows;
+
+	cmd_check(store_new(&s));
+	cmd_check(lm_declare(s, &config));
+	t = plan_training(s, length, sequences, &windows);
+	snprintf(remark, sizeof(remark), "of %" PRIu64 " sequences of %" PRIu64 " tokens a step",
+		 sequences, length);
+	row("micro_batch", windows, remark);
+	snprintf(remark, sizeof(remark), "of %" PRIu32 " layers", config.n_layers);
+	row("recomputed", recomputed, remark);
+	all = rows_of_kinds(t);
+	snprintf(remark, sizeof(remark), "%s to train, %s, %s", number_bytes(all, bytes),
+		 optimizer_words[optimizer], dtype_words[compute]);
 	row("memory", all, remark);
 	trainer_free(t);
 	store_free(s);
@@ -371,7 +389,7 @@ static void write_weights(struct outdir *d)
 
 	cmd_check(store_new(&s));
 	cmd_check(lm_declare_as(s, &config, dtypes[dtype]));
-	cmd_check(lm_initialize(s, &config, (enum lm_init)init, seed));
+	cmd_check(lm_initialize(s, &config, (enum lm_init)init, seed, cmd_team()));
 	cmd_check(lm_rules(&rules, arena, &config, MODEL_FOLDER, false));
 	cmd_check(lm_save_config(d, &config, s));
 	cmd_check(lm_save_weights(d, s, &rules));

@@ -63,6 +63,24 @@ float random_normal(const struct random_stream *r, uint64_t row, uint64_t elemen
 	return element & 1 ? odd : even;
 }
 
+void random_normals(const struct random_stream *r, uint64_t row, uint64_t first, float *out,
+		    size_t n)
+{
+	size_t i = 0;
+
+	for (; i < n && (first + i) % 4; i++)
+		out[i] = random_normal(r, row, first + i);
+	for (; n - i >= 4; i += 4) {
+		uint32_t words[4];
+
+		random_block(r->key, row, (first + i) / 4, words);
+		random_normal_pair(words[0], words[1], &out[i], &out[i + 1]);
+		random_normal_pair(words[2], words[3], &out[i + 2], &out[i + 3]);
+	}
+	for (; i < n; i++)
+		out[i] = random_normal(r, row, first + i);
+}
+
 void random_shuffle_u32(const struct random_stream *r, uint64_t row, uint32_t *items, size_t n)
 {
 	for (size_t i = n; i-- > 1;) {

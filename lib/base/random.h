@@ -36,6 +36,9 @@ uint64_t random_below(const struct random_stream *r, uint64_t row, uint64_t elem
  * so the bits are the same on every machine. At most 6.77 from 0.
  */
 float random_normal(const struct random_stream *r, uint64_t row, uint64_t element);
+/* N of them, from element FIRST on. */
+void random_normals(const struct random_stream *r, uint64_t row, uint64_t first, float *out,
+		    size_t n);
 
 /* Fisher-Yates from the end: item i trades places with item random_below(i + 1), element i of ROW. */
 void random_shuffle_u32(const struct random_stream *r, uint64_t row, uint32_t *items, size_t n);

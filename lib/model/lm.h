@@ -12,6 +12,7 @@
 #define LIB_MODEL_LM_H
 
 #include "formats/hf_config.h"
+#include "lib/base/team.h"
 #include "lib/graph/ops.h"
 #include "lib/model/bind.h"
 
@@ -106,9 +107,10 @@ const char *lm_init_name(enum lm_init i);
 /*
  * Values for every parameter: norms 1 (gemma3: 0), biases 0, matrices from a normal of INITIALIZER_RANGE, those that write into the
  * residual stream divided by sqrt(2 layers) (GPT-2, Radford et al. 2019). MUP: hidden matrices of sqrt(1 / fan in), a head
- * that is not tied of 1 / fan in (Yang et al. 2022, table 8). Keyed by (seed, name): the order of entries does not matter. The
- * entries are allocated.
+ * that is not tied of 1 / fan in (Yang et al. 2022, table 8). Keyed by (seed, name): the order of entries does not matter, nor
+ * the number of threads of TEAM (NULL: the calling one alone). The entries are allocated.
  */
-int lm_initialize(struct store *s, const struct hf_config *c, enum lm_init how, uint64_t seed);
+int lm_initialize(struct store *s, const struct hf_config *c, enum lm_init how, uint64_t seed,
+		  struct team *team);
 
 #endif

@@ -55,37 +55,64 @@ static double deviation_of(const struct hf_config *c, enum lm_init how, enum rol
 	return c->initializer_range;
 }
 
-/* N values from the FIRST-th on. */
-static void draw(const struct random_stream *r, double deviation, uint64_t first, float *out,
-		 size_t n)
+#define CHUNK ((size_t)1 << 16) /* values that a thread takes at a time */
+#define PART  256		/* and how many before they are rounded */
+
+/* An entry while it is filled. */
+struct filling {
+	struct store_entry *e;
+	struct random_stream r;
+	double deviation; /* 0: all are CONSTANT */
+	float constant;
+	size_t n;
+};
+
+static void fill_part(const struct filling *f, size_t first, size_t n)
 {
+	float part[PART];
+
 	for (size_t i = 0; i < n; i++)
-		out[i] = (float)(deviation * (double)random_normal(r, 0, first + i));
+		part[i] = f->constant;
+	if (f->deviation > 0) {
+		random_normals(&f->r, 0, first, part, n);
+		for (size_t i = 0; i < n; i++)
+			part[i] = (float)(f->deviation * (double)part[i]);
+	}
+	dtype_from_f32(f->e->dtype, part,
+		       (char *)f->e->data + first * dtype_info(f->e->dtype)->bytes, n);
+}
+
+static void fill_chunk(void *arg, size_t chunk)
+{
+	const struct filling *f = arg;
+	size_t end = (chunk + 1) * CHUNK < f->n ? (chunk + 1) * CHUNK : f->n;
+
+	for (size_t i = chunk * CHUNK; i < end; i += PART)
+		fill_part(f, i, end - i < PART ? end - i : PART);
 }
 
 static int fill(struct store *s, struct store_entry *e, const struct hf_config *c, enum lm_init how,
-		uint64_t seed)
+		uint64_t seed, struct team *team)
 {
-	struct random_stream r = random_at(seed, 0, hash_short(e->name, strlen(e->name), 0));
-	size_t n = shape_elements(&e->shape), size = dtype_info(e->dtype)->bytes;
 	enum role role = role_of(e);
-	double deviation = deviation_of(c, how, role, e);
-	float part[256];
+	struct filling f = {
+		.e = e,
+		.r = random_at(seed, 0, hash_short(e->name, strlen(e->name), 0)),
+		.deviation = role > NORM ? deviation_of(c, how, role, e) : 0,
+		.constant = role == NORM && c->architecture != HF_GEMMA3 ? 1 : 0,
+		.n = shape_elements(&e->shape),
+	};
+	size_t chunks = (f.n + CHUNK - 1) / CHUNK;
 
 	if (!dtype_encodes(e->dtype) || dtype_info(e->dtype)->block > 1)
 		return err_set(ERR_UNSUPPORTED, "parameter %s: no first values in %s", e->name,
 			       dtype_name(e->dtype));
 	if (store_allocate(s, e) < 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(part) / sizeof(*part); i++)
-		part[i] = role == NORM && c->architecture != HF_GEMMA3 ? 1 : 0;
-	for (size_t i = 0; i < n; i += 256) {
-		size_t m = n - i < 256 ? n - i : 256;
-
-		if (role > NORM)
-			draw(&r, deviation, i, part, m);
-		dtype_from_f32(e->dtype, part, (char *)e->data + i * size, m);
-	}
+	if (team)
+		team_chunks(team, chunks, fill_chunk, &f);
+	for (size_t i = 0; !team && i < chunks; i++)
+		fill_chunk(&f, i);
 	store_touch(e);
 	return 0;
 }
@@ -97,11 +124,12 @@ const char *lm_init_name(enum lm_init i)
 	return (unsigned)i < LM_INIT_COUNT ? names[i] : NULL;
 }
 
-int lm_initialize(struct store *s, const struct hf_config *c, enum lm_init how, uint64_t seed)
+int lm_initialize(struct store *s, const struct hf_config *c, enum lm_init how, uint64_t seed,
+		  struct team *team)
 {
 	for (size_t i = 0; i < store_n(s); i++)
 		if (store_at(s, i)->kind == STORE_PARAMETER &&
-		    fill(s, store_at(s, i), c, how, seed) < 0)
+		    fill(s, store_at(s, i), c, how, seed, team) < 0)
 			return -1;
 	return 0;
 }

@@ -190,6 +190,14 @@ tokenizer()
 	activations=$(value memory_activations)
 	works init-lm -p tiny -n --batch 4 --ctx 64
 	[ "$(value memory_activations)" -gt "$activations" ]
+	[ "$(value micro_batch)" = 4 ]
+	works init-lm -p tiny -n --batch 64 --ctx 512
+	[ "$(value micro_batch)" = 8 ] && [ "$(value recomputed)" = 0 ] || show "$out"
+	all=$(value memory)
+	works init-lm -p tiny -n --batch 64 --ctx 512 --memory $((all - 1))
+	[ "$(value memory)" -lt "$all" ] && [ "$(value recomputed)" -gt 0 ] || show "$out"
+	refuses init-lm -p tiny -n --batch 64 --ctx 512 --memory 50M
+	has "$err" 'training needs'
 	works init-lm -p tiny -n --batch 2 --ctx 64 --optimizer lion --compute bf16
 	is memory_optimizer_and_state 16000000
 	works init-lm -p tiny -n --batch 2 --ctx 64 --json

@@ -13,6 +13,8 @@
 #include "formats/safetensors.h"
 #include "lib/base/arena.h"
 #include "lib/base/err.h"
+#include "lib/base/hash.h"
+#include "lib/base/random.h"
 #include "lib/graph/op_table.h"
 #include "lib/graph/plan.h"
 #include "lib/model/lm.h"
@@ -765,7 +767,7 @@ static struct store *filled(const struct hf_config *c, enum lm_init how, uint64_
 		store_free(s);
 		s = other;
 	}
-	tap_works(lm_initialize(s, c, how, seed), "filled");
+	tap_works(lm_initialize(s, c, how, seed, NULL), "filled");
 	return s;
 }
 
@@ -795,6 +797,31 @@ static void check_order(const struct hf_config *c)
 	store_free(a);
 	store_free(b);
 	store_free(other);
+}
+
+/* A matrix of several pieces of work, whose last is cut short: each value is that of its place. */
+static void check_team(const struct hf_config *c)
+{
+	static const char name[] = "model.layers.0.mlp.up_proj.weight";
+	struct random_stream r = random_at(7, 0, hash_short(name, strlen(name), 0));
+	struct store *s[2];
+	struct team *team;
+	size_t wrong = 0;
+
+	tap_works(team_new(&team, 3), "three threads");
+	for (int i = 0; i < 2; i++) {
+		tap_works(store_new(&s[i]), "a store");
+		store_add(s[i], name, STORE_PARAMETER, DTYPE_F32, &SHAPE(301, 701));
+		tap_works(lm_initialize(s[i], c, LM_INIT_GPT2, 7, i ? team : NULL), "filled");
+	}
+	tap_ok(same_values(s[0], s[1], name), "the same values by one thread and by three");
+	for (size_t i = 0; i < 301 * 701; i++)
+		wrong += ((const float *)store_at(s[1], 0)->data)[i] !=
+			 (float)(c->initializer_range * (double)random_normal(&r, 0, i));
+	tap_is_u64(wrong, 0, "each of its place");
+	store_free(s[0]);
+	store_free(s[1]);
+	team_free(team);
 }
 
 static void test_initialize(void)
@@ -837,6 +864,7 @@ static void test_initialize(void)
 	check_all(s, "transformer.h.1.ln_2.bias", 0);
 	store_free(s);
 	check_order(llama.config);
+	check_team(llama.config);
 	lm_close(&llama);
 	lm_close(&gemma);
 	lm_close(&gpt2);

@@ -52,6 +52,23 @@ static void test_golden_normals(void)
 	}
 }
 
+static void test_many_at_once(void)
+{
+	struct random_stream r = golden_stream();
+	float got[40];
+	int wrong = 0;
+
+	for (uint64_t first = 0; first < 9; first++)
+		for (size_t n = 0; n < 32; n++) {
+			for (size_t i = 0; i < 40; i++)
+				got[i] = 9;
+			random_normals(&r, 5, first, got, n);
+			for (size_t i = 0; i < 40; i++)
+				wrong += got[i] != (i < n ? random_normal(&r, 5, first + i) : 9);
+		}
+	tap_is_i64(wrong, 0, "many at once are those one by one, from any place on");
+}
+
 /* FNV-1a over the bits of many normals: one number that any changed bit changes. */
 static void test_golden_many(void)
 {
@@ -349,6 +366,7 @@ int main(void)
 {
 	tap_run(test_golden_words);
 	tap_run(test_golden_normals);
+	tap_run(test_many_at_once);
 	tap_run(test_golden_many);
 	tap_run(test_golden_orders);
 	tap_run(test_keying);
