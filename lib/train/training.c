@@ -6,7 +6,6 @@
 
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
-#include "lib/graph/op_table.h"
 #include "lib/train/training_parts.h"
 
 /* --- options --- */
@@ -53,67 +52,6 @@ static int check_options(const struct training *t)
 					 t->setup->n_allow) < 0)
 		return -1;
 	return training_options_check(&t->o);
-}
-
-/* --- the trainer --- */
-
-static struct trainer_options trainer_options_of(const struct training *t)
-{
-	const struct training_options *o = &t->o;
-
-	return (struct trainer_options){
-		.backend = t->setup->backend,
-		.team = t->setup->team,
-		.compute = o->dtype == TRAINING_BF16 ? DTYPE_BF16 : DTYPE_F32,
-		.optimizer = (enum trainer_optimizer)o->optimizer,
-		.beta1 = o->beta1,
-		.beta2 = o->beta2,
-		.eps = o->eps,
-		.weight_decay = o->weight_decay,
-		.momentum = o->momentum,
-		.clip = o->clip,
-		.smoothing = o->label_smoothing,
-		.z_loss = o->z_loss,
-		.dropout = o->dropout,
-		.ema = o->ema,
-		.stochastic = o->weights == TRAINING_BF16 && o->rounding == TRAINING_STOCHASTIC,
-		.seed = o->seed,
-		.tokens = training_rows(t),
-		.memory = o->memory,
-		.recompute_blocks = o->recompute == TRAINING_ALL ? SIZE_MAX : 0,
-		.without = t->setup->without,
-	};
-}
-
-/* Operations of a row; what is computed a second time does not count. */
-static double row_operations(const struct training *t)
-{
-	const struct plan *p = trainer_plan(t->trainer);
-	double all = 0;
-
-	for (size_t i = 0; i < plan_n_steps(p); i++) {
-		struct plan_node_stats s = plan_step(p, i);
-
-		if (!s.node->again)
-			all += s.operations;
-	}
-	return all / (double)training_rows(t);
-}
-
-static int open_trainer(struct training *t)
-{
-	struct trainer_options o = trainer_options_of(t);
-
-	t->schedule = (struct schedule){ (enum schedule_kind)t->o.schedule,
-					 t->o.lr,
-					 t->o.min_lr,
-					 t->o.steps,
-					 t->o.warmup,
-					 t->o.decay };
-	if (trainer_new(&t->trainer, t->model.config, t->model.store, &o) < 0)
-		return -1;
-	t->operations = row_operations(t);
-	return 0;
 }
 
 /* --- where it stands --- */
@@ -165,6 +103,19 @@ static int open_model(struct training *t)
 				   t->o.weights == TRAINING_BF16 ? DTYPE_BF16 : DTYPE_F32);
 }
 
+/* A model that sees both sides cannot learn what comes next, and one that sees one side has nothing to gain from masks. */
+static int settle_objective(struct training *t)
+{
+	bool both = t->model.config->bidirectional;
+
+	if (t->o.objective < 0)
+		t->o.objective = both ? TRAINING_MASKED : TRAINING_NEXT;
+	if (both == (t->o.objective == TRAINING_MASKED))
+		return 0;
+	return err_set(ERR_ARGUMENT, "--objective: a model that sees %s is trained with %s",
+		       both ? "both sides" : "what came before alone", both ? "mlm" : "next");
+}
+
 static void say_resumed(struct training *t)
 {
 	const struct run_state *s = resumed(t);
@@ -192,8 +143,10 @@ static int resume(struct training *t)
 
 static int open_all(struct training *t)
 {
-	if (take_options(t) < 0 || open_model(t) < 0 || training_open_data(t) < 0 ||
-	    check_options(t) < 0 || open_trainer(t) < 0 || training_identify(t) < 0)
+	if (take_options(t) < 0 || open_model(t) < 0 || settle_objective(t) < 0 ||
+	    training_open_data(t) < 0 || check_options(t) < 0 || training_open_tokenizer(t) < 0 ||
+	    training_open_masking(t) < 0 || training_open_trainer(t) < 0 ||
+	    training_identify(t) < 0)
 		return -1;
 	begin_state(t);
 	if (prepare_state(t) < 0)
@@ -229,6 +182,7 @@ void training_close(struct training *t)
 		return;
 	err_save(&error);
 	trainer_free(t->trainer);
+	tokenizer_free(t->tokenizer);
 	feed_close(t->feed);
 	feed_close(t->val);
 	training_model_close(&t->model);

@@ -13,7 +13,7 @@
 #define MICRO_ROWS 4096
 #define CTX_MAX	   ((uint64_t)WINDOW_LENGTH_MAX)
 
-static bool is_stream(const struct training *t)
+bool training_is_stream(const struct training *t)
 {
 	return strcmp(t->o.data, "-") == 0;
 }
@@ -38,7 +38,7 @@ static int settle_window(struct training *t)
 	struct token_pack_info info = { .window = 0 };
 	uint64_t most = t->model.config->context;
 
-	if (!is_stream(t) && (o->ctx == TRAINING_UNSET || o->fit <= FIT_NONE) &&
+	if (!training_is_stream(t) && (o->ctx == TRAINING_UNSET || o->fit <= FIT_NONE) &&
 	    look(o->data, &info) < 0)
 		return -1;
 	if (o->fit <= FIT_NONE)
@@ -67,20 +67,6 @@ static void settle_batch(struct training *t)
 		o->batch = at_least_one(o->batch_tokens / o->ctx);
 	if (o->batch == TRAINING_UNSET)
 		o->batch = at_least_one(BATCH_TOKENS / o->ctx);
-}
-
-/* The most windows that divide a batch and have so many rows. */
-static void settle_micro_batch(struct training *t)
-{
-	struct training_options *o = &t->o;
-
-	if (o->micro_batch != TRAINING_UNSET)
-		return;
-	o->micro_batch = at_least_one(MICRO_ROWS / o->ctx);
-	if (o->micro_batch > o->batch)
-		o->micro_batch = o->batch;
-	while (o->batch % o->micro_batch)
-		o->micro_batch--;
 }
 
 size_t training_rows(const struct training *t)
@@ -159,7 +145,7 @@ static int settle_steps(struct training *t)
 	if (o->tokens != TRAINING_UNSET)
 		o->steps = steps_for((double)o->tokens / (double)o->ctx, o->batch);
 	else if (!isnan(o->epochs) || o->steps == TRAINING_UNSET) {
-		if (is_stream(t))
+		if (training_is_stream(t))
 			return err_set(ERR_ARGUMENT,
 				       "-d -: how long a stream is cannot be known: --steps or "
 				       "--tokens is needed");
@@ -180,8 +166,8 @@ int training_open_data(struct training *t)
 	if (settle_window(t) < 0)
 		return -1;
 	settle_batch(t);
-	settle_micro_batch(t);
-	if (open_feed(t, t->o.data, t->o.batch, &t->feed) < 0 || open_val(t) < 0)
+	if (training_settle_micro_batch(t) < 0 ||
+	    open_feed(t, t->o.data, t->o.batch, &t->feed) < 0 || open_val(t) < 0)
 		return -1;
 	return settle_steps(t);
 }

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "formats/tokenizer_open.h"
 #include "kernels/cpu/level.h"
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
@@ -24,28 +23,6 @@ static int add_hash(struct training *t, const char *name, const struct hash128 *
 
 	hash_hex(h, hex);
 	return add(t, name, hex);
-}
-
-/* --- the tokenizer --- */
-
-/* Tokens are of the tokenizer that the model has, where it has one. */
-static int check_tokenizer(const struct training *t)
-{
-	struct arena *arena;
-	struct tokenizer *tokenizer = NULL;
-	int result = 0;
-
-	if (!token_header_known(feed_header(t->feed)))
-		return 0;
-	if (arena_new(&arena) < 0)
-		return -1;
-	if (tokenizer_open(&tokenizer, arena, t->model.path, NULL) == 0)
-		result = tokenizer_match(tokenizer, t->model.path, feed_header(t->feed), t->o.data);
-	else if (err_last() != ERR_MISSING)
-		result = -1;
-	tokenizer_free(tokenizer);
-	arena_free(arena);
-	return result;
 }
 
 /* --- the model that training began from --- */
@@ -136,10 +113,13 @@ static const char *level_of(const struct backend *b)
 
 int training_identify(struct training *t)
 {
-	struct hash128 tokens = feed_hash(t->feed), val;
+	struct hash128 tokens, val;
 
-	if (check_tokenizer(t) < 0 || add_hash(t, "tokens", &tokens) < 0 ||
-	    add_hash(t, "tokenizer", &feed_header(t->feed)->plain) < 0 || add_model(t) < 0)
+	if (training_is_stream(t)
+		    ? add(t, "tokens", "stream") < 0
+		    : (tokens = feed_hash(t->feed), add_hash(t, "tokens", &tokens) < 0))
+		return -1;
+	if (add_hash(t, "tokenizer", &feed_header(t->feed)->plain) < 0 || add_model(t) < 0)
 		return -1;
 	if (t->val) {
 		val = feed_hash(t->val);

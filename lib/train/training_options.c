@@ -71,7 +71,6 @@ static void optimizer_defaults(struct training_options *o)
 void training_defaults(struct training_options *o)
 {
 	word(&o->documents, TRAINING_APART);
-	word(&o->objective, TRAINING_NEXT);
 	number(&o->mask, 0.15);
 	count(&o->shuffle, 0);
 	word(&o->schedule, SCHEDULE_COSINE);

@@ -30,7 +30,8 @@ struct training_options {
 		micro_batch; /* rows of a window; windows of a step, of a micro-batch */
 	int fit;	     /* of packed files: cut, best, one */
 	int documents, objective;
-	double mask;	  /* share of masked rows */
+	double mask; /* share of masked rows */
+	uint64_t mask_id;
 	uint64_t shuffle; /* rows of a stream that are shuffled together */
 	/* How long, at which rate. */
 	uint64_t steps, warmup, decay;

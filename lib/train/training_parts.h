@@ -2,7 +2,9 @@
 #ifndef LIB_TRAIN_TRAINING_PARTS_H
 #define LIB_TRAIN_TRAINING_PARTS_H
 
+#include "lib/text/tokenizer.h"
 #include "lib/train/feed.h"
+#include "lib/train/masking.h"
 #include "lib/train/schedule.h"
 #include "lib/train/training.h"
 #include "lib/train/training_guard.h"
@@ -25,7 +27,9 @@ struct training {
 	struct run_folder *folder; /* NULL: a dry run */
 	enum run_found found;
 	struct training_model model;
-	struct feed *feed, *val; /* VAL may be NULL */
+	struct tokenizer *tokenizer; /* NULL: the model has none */
+	struct feed *feed, *val;     /* VAL may be NULL */
+	struct masking masking;	     /* of the masked objective */
 	struct trainer *trainer;
 	struct schedule schedule;
 	struct run_setting identities[IDENTITY_COUNT];
@@ -48,6 +52,20 @@ struct training {
 /* What depends on the tokens and the model: window, fit, batch; then the feeds are opened, and what depends on them is settled. */
 int training_open_data(struct training *t);
 size_t training_rows(const struct training *t); /* of a micro-batch */
+bool training_is_stream(const struct training *t);
+
+/* --- training_tokenizer.c --- */
+
+/* That of the model, if it has one; it must be the tokens'. */
+int training_open_tokenizer(struct training *t);
+int training_open_masking(struct training *t);
+
+/* --- training_trainer.c --- */
+
+/* The micro-batch, where it is not given: before the feeds. */
+int training_settle_micro_batch(struct training *t);
+/* Within the memory that there is; as many blocks are computed again as it takes. */
+int training_open_trainer(struct training *t);
 
 /* --- training_identity.c --- */
 

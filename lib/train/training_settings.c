@@ -42,6 +42,7 @@ static const struct row rows[] = {
 	{ "documents", WORD, FIXED, AT(documents), training_documents_words },
 	{ "objective", WORD, FIXED, AT(objective), training_objective_words },
 	{ "mask", NUMBER, FIXED, AT(mask), NULL },
+	{ "mask-id", COUNT, FIXED, AT(mask_id), NULL },
 	{ "shuffle", COUNT, FIXED, AT(shuffle), NULL },
 	{ "steps", COUNT, FIXED, AT(steps), NULL },
 	{ "warmup", COUNT, FIXED, AT(warmup), NULL },

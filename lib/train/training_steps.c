@@ -24,19 +24,50 @@ static bool is_watched(const struct training *t, uint64_t step)
 	return t->o.watch && step % t->o.watch == 0;
 }
 
-int training_do_step(struct training *t, uint64_t step, struct trainer_result *r)
+/* Windows FROM to FROM + N - 1 of those read, as the objective wants them; a step of its own counts its rows from FIRST. */
+static void fill(struct training *t, const struct feed *f, size_t from, size_t n, uint64_t step,
+		 uint64_t first)
 {
 	struct trainer_batch rows = trainer_batch(t->trainer);
+
+	feed_fill(f, from, n, training_rows(t), &rows);
+	if (t->o.objective == TRAINING_MASKED)
+		masking_apply(&t->masking, &rows, n * (size_t)t->o.ctx, step, first);
+}
+
+/* How many masked tokens a step will have. */
+static uint64_t count_masked(struct training *t, uint64_t step)
+{
+	struct trainer_batch rows = trainer_batch(t->trainer);
+	uint64_t targets = 0, ctx = t->o.ctx;
+
+	for (uint64_t at = 0; at < t->o.batch; at += t->o.micro_batch) {
+		feed_fill(t->feed, at, t->o.micro_batch, training_rows(t), &rows);
+		targets += masking_count(&t->masking, rows.ids, training_rows(t), step, at * ctx);
+	}
+	return targets;
+}
+
+static int begin_step(struct training *t, uint64_t step)
+{
 	uint64_t targets;
 
-	if (feed_step(t->feed, step, skipped_places(t), &targets) < 0 ||
-	    trainer_begin(t->trainer, step, targets) < 0)
+	if (feed_step(t->feed, step, skipped_places(t), &targets) < 0)
 		return -1;
+	if (t->o.objective == TRAINING_MASKED)
+		targets = count_masked(t, step);
 	trainer_watch(t->trainer, is_watched(t, step));
+	return trainer_begin(t->trainer, step, targets);
+}
+
+int training_do_step(struct training *t, uint64_t step, struct trainer_result *r)
+{
+	if (begin_step(t, step) < 0)
+		return -1;
 	for (uint64_t at = 0; at < t->o.batch; at += t->o.micro_batch) {
 		if (training_stop_asked(t))
 			return 0;
-		feed_fill(t->feed, at, t->o.micro_batch, training_rows(t), &rows);
+		fill(t, t->feed, at, t->o.micro_batch, step, at * t->o.ctx);
 		if (trainer_micro(t->trainer) < 0)
 			return -1;
 	}
@@ -60,7 +91,6 @@ static uint64_t val_windows(const struct training *t)
 
 int training_evaluate(struct training *t, double *loss)
 {
-	struct trainer_batch rows = trainer_batch(t->trainer);
 	uint64_t all = val_windows(t), targets = 0;
 	double sum = 0;
 
@@ -73,7 +103,7 @@ int training_evaluate(struct training *t, double *loss)
 		if (feed_pass(t->val, at, &n, &n_targets) < 0)
 			return -1;
 		n = n < all - at ? n : (size_t)(all - at);
-		feed_fill(t->val, 0, n, training_rows(t), &rows);
+		fill(t, t->val, 0, n, 0, at * t->o.ctx);
 		if (trainer_evaluate(t->trainer, &part, &n_targets) < 0)
 			return -1;
 		sum += part;

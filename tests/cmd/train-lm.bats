@@ -285,3 +285,95 @@ lower()
 	works train-lm -q $SMALL -o plain m0
 	same_run run plain
 }
+
+@test 'a disk that is full during a checkpoint: the one before stays, the run goes on and tries again' {
+	needs_shim
+	FAULT_PATH=step-20.new
+	export FAULT_PATH
+	# shellcheck disable=SC2086
+	try with_fault 'write:1:ENOSPC' train-lm -q $SMALL -o run m0
+	[ "$status" = 0 ]
+	has "$err" 'No space left on device; the checkpoint before stays, the next try is after step 22'
+	[ "$(cd run && echo step-*)" = 'step-22 step-30' ]
+	has run/log.jsonl '{"event":"checkpoint failed","step":20}'
+	# shellcheck disable=SC2086
+	works train-lm -q $SMALL -o plain m0
+	same_run run plain
+	# At the last step there is nothing to go on for.
+	rm -rf run
+	FAULT_PATH=step-30
+	# shellcheck disable=SC2086
+	try with_fault 'write:1+:ENOSPC' train-lm -q $SMALL -o run m0
+	one_line_error 'No space left on device'
+	[ "$(readlink run/last)" = step-20 ] && [ ! -e run/done ]
+	works train-lm -q --resume -o run
+	same_run run plain
+}
+
+@test 'a disk that is full under the log: its lines are kept until there is room' {
+	needs_shim
+	FAULT_PATH=log.jsonl
+	export FAULT_PATH
+	# shellcheck disable=SC2086
+	try with_fault 'pwrite:4:ENOSPC,pwrite:5:ENOSPC,pwrite:6:ENOSPC' train-lm -q $SMALL -o run m0
+	[ "$status" = 0 ]
+	[ "$(wc -l <"$err")" = 1 ]
+	has "$err" "the log's lines are kept until there is room"
+	# shellcheck disable=SC2086
+	works train-lm -q $SMALL -o plain m0
+	same_run run plain
+}
+
+@test 'spikes are told; with --rollback the run goes back, and on with other data' {
+	# shellcheck disable=SC2086
+	try train-lm -q $SMALL --steps 60 --lr 1e-9 --min-lr 1e-9 --spike 0.02 -o told m0
+	[ "$status" = 0 ]
+	has "$err" 'the loss leaps to'
+	has told/log.jsonl '"event":"spike"'
+	# shellcheck disable=SC2086
+	try train-lm -q $SMALL --steps 60 --lr 1e-9 --min-lr 1e-9 --spike 0.02 --rollback 2 -o back m0
+	[ "$status" = 0 ] && [ -e back/done ]
+	has "$err" ': the run goes back to step '
+	[ "$(grep -c '"event":"rollback"' back/log.jsonl)" = 2 ]
+	has back/last/run.json '"rollbacks": 2'
+	[ "$(readlink back/last)" = step-60 ]
+	# Gone on with after the second one: the same.
+	rm back/done
+	ln -sfn step-50 back/last
+	cp back/log.jsonl whole.jsonl
+	cp back/step-60/model.safetensors whole
+	try train-lm -q --resume -o back
+	[ "$status" = 0 ]
+	same_bytes back/last/model.safetensors whole
+	diff <(grep -v event whole.jsonl | sed 's/,"perf".*//') <(log_of back) >&2
+}
+
+@test 'masks: bert learns them, and the wrong objective is refused' {
+	local bert=$ROOT/fixtures/good/lm/bert
+
+	pack-tokens -q --from ids --vocab 61 --separator none -o bert.tok ids
+	# shellcheck disable=SC2086
+	works train-lm -q -d bert.tok -v bert.tok --val-tokens 512 -c 32 -b 8 --steps 40 --lr 1e-2 --mask-id 3 -o run $bert
+	has run/last/run.json '"objective": "mlm"' '"mask": "0.15"' '"mask-id": "3"'
+	lower "$(loss run 40 val_loss)" "$(loss run 1)"
+	refuses train-lm -d bert.tok -c 32 -o x $bert
+	one_line_error '--mask-id'
+	refuses train-lm -d bert.tok -c 32 --objective next -o x $bert
+	one_line_error 'both sides'
+	refuses train-lm -d bert.tok -c 32 --objective mlm -o x m0
+	one_line_error 'what came before'
+}
+
+@test 'the micro-batch follows from the memory, and stays' {
+	# shellcheck disable=SC2086
+	works train-lm -q -d data/train.tok -c 32 -b 16 --steps 4 --checkpoint-every 2 --keep 0 -o run m0
+	has run/last/run.json '"micro-batch": "16"'
+	works train-lm -q -d data/train.tok -c 32 -b 16 --steps 4 --checkpoint-every 2 --memory 3M -o less m0
+	has less/last/run.json '"micro-batch": "8"'
+	rm run/done
+	ln -sfn step-2 run/last
+	cp run/step-4/model.safetensors whole
+	works train-lm -q --resume --recompute all -o run
+	has run/last/run.json '"micro-batch": "16"'
+	same_bytes run/last/model.safetensors whole
+}
