@@ -325,6 +325,8 @@ lower()
 }
 
 @test 'spikes are told; with --rollback the run goes back, and on with other data' {
+	local n
+
 	# shellcheck disable=SC2086
 	try train-lm -q $SMALL --steps 60 --lr 1e-9 --min-lr 1e-9 --spike 0.02 -o told m0
 	[ "$status" = 0 ]
@@ -337,6 +339,10 @@ lower()
 	[ "$(grep -c '"event":"rollback"' back/log.jsonl)" = 2 ]
 	has back/last/run.json '"rollbacks": 2'
 	[ "$(readlink back/last)" = step-60 ]
+	# The first step after it, with one loss each time: other data.
+	n=$(sed -nE 's/.*rollback","step":([0-9]*).*/\1/p' back/log.jsonl | head -n 1)
+	[ "$(loss back $((n + 1)) | wc -l)" -gt 1 ]
+	[ -z "$(loss back $((n + 1)) | sort | uniq -d)" ]
 	# Gone on with after the second one: the same.
 	rm back/done
 	ln -sfn step-50 back/last
@@ -353,12 +359,12 @@ lower()
 
 	pack-tokens -q --from ids --vocab 61 --separator none -o bert.tok ids
 	# shellcheck disable=SC2086
-	works train-lm -q -d bert.tok -v bert.tok --val-tokens 512 -c 32 -b 8 --steps 40 --lr 1e-2 --mask-id 3 -o run $bert
+	works train-lm -q -d bert.tok -v bert.tok --val-tokens 512 -c 32 -b 8 --steps 40 --lr 1e-2 --mask-id 3 -o run "$bert"
 	has run/last/run.json '"objective": "mlm"' '"mask": "0.15"' '"mask-id": "3"'
 	lower "$(loss run 40 val_loss)" "$(loss run 1)"
-	refuses train-lm -d bert.tok -c 32 -o x $bert
+	refuses train-lm -d bert.tok -c 32 -o x "$bert"
 	one_line_error '--mask-id'
-	refuses train-lm -d bert.tok -c 32 --objective next -o x $bert
+	refuses train-lm -d bert.tok -c 32 --objective next -o x "$bert"
 	one_line_error 'both sides'
 	refuses train-lm -d bert.tok -c 32 --objective mlm -o x m0
 	one_line_error 'what came before'
