@@ -56,14 +56,27 @@ static void release(struct store_entry *e)
 	e->owned = false;
 }
 
+static void release_device(struct store *s, struct store_entry *e)
+{
+	if (e->device_data)
+		s->device->release(s->device, e->device_data);
+	e->device_data = NULL;
+}
+
+void store_release(struct store *s, struct store_entry *e)
+{
+	release(e);
+	release_device(s, e);
+	s->generation++;
+}
+
 void store_free(struct store *s)
 {
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->n; i++) {
 		release(s->entries[i]);
-		if (s->entries[i]->device_data)
-			s->device->release(s->device, s->entries[i]->device_data);
+		release_device(s, s->entries[i]);
 	}
 	free(s->entries);
 	free(s->adapters);

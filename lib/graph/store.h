@@ -60,6 +60,9 @@ int store_borrow(struct store *s, struct store_entry *e, const void *data, size_
 /* Memory of its own, zeroed, in huge pages where the system gives them; what was borrowed is copied in. */
 int store_allocate(struct store *s, struct store_entry *e);
 
+/* Gives back what it owns, or forgets what it borrowed: the entry is declared again. No plan that uses it may run before it is allocated anew. */
+void store_release(struct store *s, struct store_entry *e);
+
 /* Grows whenever an entry's memory becomes another one. */
 uint64_t store_generation(const struct store *s);
 

@@ -18,9 +18,12 @@ enum generate_reason {
 };
 
 struct generate_options {
-	size_t tokens; /* at most; 0: to the end of the context */
-	const uint32_t *stops;
+	size_t tokens;	       /* at most; 0: to the end of the context */
+	const uint32_t *stops; /* ids that end the text and are no part of it */
 	size_t n_stops;
+	/* The last tokens that the session holds, as far as they matter to how the next ones read (a space before the first word). */
+	const int32_t *before;
+	size_t n_before;
 	/* Called with each piece of new text; other than 0 ends. NULL: none. */
 	int (*piece)(void *to, struct bytes text);
 	void *to;
@@ -28,13 +31,13 @@ struct generate_options {
 
 struct generate_result {
 	enum generate_reason reason;
-	size_t tokens;	       /* made */
-	double prompt_seconds; /* to the first token */
-	double seconds;	       /* of all the others */
+	size_t tokens; /* made; a stop is not counted */
+	int32_t last; /* the last of them, which the session does not hold yet; -1: none was made */
+	double seconds; /* of them all */
 };
 
 /*
- * Goes on after what SESSION holds (at least one token) until one of the reasons. 0, or -1 with the error set.
+ * Goes on after what SESSION holds (at least one token) until one of the reasons. Special tokens have no text. 0, or -1 with the error set.
  */
 int generate(struct session *session, struct sampler *sampler, const struct tokenizer *tokenizer,
 	     const struct generate_options *o, struct generate_result *out);

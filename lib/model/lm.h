@@ -17,10 +17,11 @@
 #include "lib/model/bind.h"
 
 /*
- * Where keys and values of earlier tokens lie, for decoding: two entries of the store a layer, `cache.N.k` and `cache.N.v`,
+ * Where keys and values of earlier tokens lie, for decoding: two entries of the store a layer, `NAME.N.k` and `NAME.N.v`,
  * [slots, heads, dim]. Attention sees the keys of the listed pages, told apart by document and place.
  */
 struct lm_cache {
+	const char *name;     /* NULL: `cache` */
 	size_t slots;	      /* rows of a layer's cache */
 	size_t page;	      /* rows a page */
 	enum dtype dtype;     /* of the cache */

@@ -97,12 +97,13 @@ static struct store_entry *cache_entry(struct graph *g, const struct lm_cache *c
 static struct tensor *written(struct graph *g, const struct lm_cache *c, uint32_t layer,
 			      const char *which, struct tensor *rows)
 {
-	char name[40];
+	char name[80];
 	struct store_entry *e;
 
 	if (!rows || graph_check(g) < 0)
 		return NULL;
-	snprintf(name, sizeof(name), "cache.%" PRIu32 ".%s", layer, which);
+	snprintf(name, sizeof(name), "%.40s.%" PRIu32 ".%s", c->name ? c->name : "cache", layer,
+		 which);
 	e = cache_entry(g, c, name, &SHAPE(c->slots, rows->shape.at[1], rows->shape.at[2]));
 	return e ? op_kv_write(g, graph_entry(g, e), op_cast(g, rows, c->dtype), c->write) : NULL;
 }

@@ -1,0 +1,205 @@
+/* tests/unit/test_generate.c - the text of drawn tokens, piece by piece, beside the text of all of them at once */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/tokenizer_open.h"
+#include "lib/base/arena.h"
+#include "lib/base/buffer.h"
+#include "lib/base/err.h"
+#include "lib/base/utf8.h"
+#include "lib/infer/generate.h"
+#include "lib/text/decode.h"
+#include "tests/tap.h"
+
+enum { CONTEXT = 160 };
+
+static const char config_format[] =
+	"{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"vocab_size\": "
+	"%u, "
+	"\"hidden_size\": 16, \"intermediate_size\": 24, \"num_hidden_layers\": 1, "
+	"\"num_attention_heads\": 2, \"max_position_embeddings\": 512}";
+
+struct fixture {
+	struct arena *arena;
+	struct tokenizer *tokenizer;
+	struct hf_config config;
+	struct store *store;
+	struct session *session;
+};
+
+/* A model with random weights over the vocabulary of PATH. */
+static bool begin(struct fixture *f, const char *path)
+{
+	char text[sizeof(config_format) + 16];
+
+	*f = (struct fixture){ 0 };
+	if (!tap_works(arena_new(&f->arena), "an arena") ||
+	    !tap_works(tokenizer_open(&f->tokenizer, f->arena, path, NULL), "%s", path))
+		return false;
+	snprintf(text, sizeof(text), config_format, tokenizer_vocab_size(f->tokenizer));
+	if (!tap_works(hf_config_parse(&f->config, f->arena, (struct bytes){ text, strlen(text) },
+				       "config"),
+		       "the configuration") ||
+	    !tap_works(store_new(&f->store), "a store"))
+		return false;
+	store_declaring(f->store, true);
+	if (!tap_works(lm_declare(f->store, &f->config), "parameters"))
+		return false;
+	store_declaring(f->store, false);
+	return tap_works(lm_initialize(f->store, &f->config, LM_INIT_GPT2, 3), "values") &&
+	       tap_works(session_new(&f->session, &f->config, f->store,
+				     &(struct session_options){ .compute = DTYPE_F32,
+								.cache = DTYPE_F32,
+								.context = CONTEXT }),
+			 "a session");
+}
+
+static void end(struct fixture *f)
+{
+	session_free(f->session);
+	store_free(f->store);
+	tokenizer_free(f->tokenizer);
+	arena_free(f->arena);
+}
+
+/* What came, and whether every piece was whole characters. */
+struct heard {
+	struct buffer text;
+	size_t pieces, broken, enough_at;
+};
+
+static int hear(void *to, struct bytes piece)
+{
+	struct heard *h = to;
+
+	h->broken += utf8_valid_prefix(piece.data, piece.size) != piece.size;
+	buffer_put(&h->text, piece.data, piece.size);
+	return ++h->pieces == h->enough_at;
+}
+
+/* The tokens that come, drawn without generate, and their text decoded as a whole behind PROMPT. */
+static size_t draw_plainly(struct fixture *f, struct sampler *s, int32_t prompt, size_t most,
+			   int32_t *ids, struct buffer *text)
+{
+	const struct tokenizer_spec *spec = tokenizer_spec(f->tokenizer);
+	struct text_decoder *d;
+	size_t n = 0, skip;
+
+	session_rewind(f->session, 0);
+	tap_works(session_append(f->session, &prompt, 1), "the prompt");
+	tap_works(text_decoder_new(&d, spec->decoders, spec->n_decoders,
+				   tokenizer_is_byte_level(f->tokenizer), false),
+		  "a decoder");
+	text_decoder_add(d, tokenizer_piece(f->tokenizer, (uint32_t)prompt), false, text);
+	skip = text->size;
+	for (; n < most; n++) {
+		const struct added_spec *added;
+
+		ids[n] = sampler_pick(s, session_logits(f->session), session_length(f->session));
+		added = tokenizer_added(f->tokenizer, (uint32_t)ids[n]);
+		if (!added || !added->special)
+			text_decoder_add(d, tokenizer_piece(f->tokenizer, (uint32_t)ids[n]),
+					 added != NULL, text);
+		if (n + 1 < most)
+			tap_works(session_append(f->session, ids + n, 1), "a token");
+	}
+	text_decoder_end(d, text);
+	text_decoder_free(d);
+	return skip;
+}
+
+static void check_text(const char *path, int32_t prompt)
+{
+	struct sampler_options so = { .temperature = 3, .top_p = 1, .seed = 11 };
+	struct generate_options o = {
+		.tokens = 100, .piece = hear, .before = &prompt, .n_before = 1
+	};
+	struct heard h = { .enough_at = SIZE_MAX };
+	struct generate_result r;
+	struct buffer want = { 0 };
+	struct sampler *s;
+	struct fixture f;
+	int32_t ids[100];
+	size_t skip;
+
+	if (!begin(&f, path))
+		return;
+	tap_works(sampler_new(&s, &so, f.config.vocab_size), "a sampler");
+	skip = draw_plainly(&f, s, prompt, 100, ids, &want);
+	session_rewind(f.session, 0);
+	tap_works(session_append(f.session, &prompt, 1), "the prompt again");
+	o.to = &h;
+	tap_works(generate(f.session, s, f.tokenizer, &o, &r), "it goes on");
+	tap_is_u64(r.tokens, 100, "%s: tokens", path);
+	tap_is_i64(r.last, ids[99], "the last one");
+	tap_ok(r.reason == GENERATE_LENGTH, "as many as were asked for");
+	tap_is_bytes(buffer_bytes(&h.text),
+		     ((struct bytes){ buffer_bytes(&want).data + skip, want.size - skip }),
+		     "%s: the text", path);
+	tap_is_u64(h.broken, 0, "every piece is whole characters");
+	tap_ok(h.pieces > 20, "in %zu pieces", h.pieces);
+	/* A token that comes is made a stop. */
+	session_rewind(f.session, 1);
+	session_rewind(f.session, 0);
+	tap_works(session_append(f.session, &prompt, 1), "the prompt again");
+	o.stops = &(uint32_t){ (uint32_t)ids[30] };
+	o.n_stops = 1;
+	buffer_clear(&h.text);
+	tap_works(generate(f.session, s, f.tokenizer, &o, &r), "with a stop");
+	tap_ok(r.reason == GENERATE_STOP && r.tokens <= 30, "it stops after %zu", r.tokens);
+	for (size_t i = 0; i < r.tokens; i++)
+		if (ids[i] == ids[30])
+			tap_ok(false, "the stop is token %zu already", i);
+	/* The caller has had enough. */
+	session_rewind(f.session, 0);
+	tap_works(session_append(f.session, &prompt, 1), "the prompt again");
+	o.n_stops = 0;
+	h.pieces = 0;
+	h.enough_at = 5;
+	tap_works(generate(f.session, s, f.tokenizer, &o, &r), "cut short");
+	tap_ok(r.reason == GENERATE_CANCEL && h.pieces == 5, "after 5 pieces: %zu", h.pieces);
+	/* To the end of the context: the last token has no place behind it. */
+	session_rewind(f.session, 0);
+	tap_works(session_append(f.session, &prompt, 1), "the prompt again");
+	o.tokens = 0;
+	h.enough_at = SIZE_MAX;
+	tap_works(generate(f.session, s, f.tokenizer, &o, &r), "to the end");
+	tap_ok(r.reason == GENERATE_LENGTH, "the context is full");
+	tap_is_u64(r.tokens, CONTEXT, "all but the prompt, and one behind");
+	sampler_free(s);
+	buffer_free(&want);
+	buffer_free(&h.text);
+	end(&f);
+}
+
+static void test_text(void)
+{
+	check_text("fixtures/good/tokenizers/byte-level.json", 65);
+	check_text("fixtures/good/tokenizers/spm-bpe.model", 40);
+}
+
+static void test_empty(void)
+{
+	struct sampler_options so = { .temperature = 0, .top_p = 1 };
+	struct generate_options o = { .tokens = 1 };
+	struct generate_result r;
+	struct sampler *s;
+	struct fixture f;
+
+	if (!begin(&f, "fixtures/good/tokenizers/byte-level.json"))
+		return;
+	tap_works(sampler_new(&s, &so, f.config.vocab_size), "a sampler");
+	tap_fails(generate(f.session, s, f.tokenizer, &o, &r), ERR_ARGUMENT,
+		  "before its first token", "nothing to go on from");
+	sampler_free(s);
+	end(&f);
+}
+
+int main(void)
+{
+	tap_run(test_text);
+	tap_run(test_empty);
+	return tap_done();
+}
