@@ -174,6 +174,42 @@ static void check_text(const char *path, int32_t prompt)
 	end(&f);
 }
 
+/* A character that is not whole at the end comes all the same, as decoding the whole gives it. */
+static void test_ends(void)
+{
+	struct sampler_options so = { .temperature = 3, .top_p = 1, .seed = 2 };
+	int32_t prompt = 65, ids[40];
+	struct generate_result r;
+	struct sampler *s;
+	struct fixture f;
+	size_t cut = 0;
+
+	if (!begin(&f, "fixtures/good/tokenizers/byte-level.json"))
+		return;
+	tap_works(sampler_new(&s, &so, f.config.vocab_size), "a sampler");
+	for (size_t n = 1; n <= 40; n++) {
+		struct heard h = { .enough_at = SIZE_MAX };
+		struct generate_options o = {
+			.tokens = n, .piece = hear, .to = &h, .before = &prompt, .n_before = 1
+		};
+		struct buffer want = { 0 };
+		size_t skip = draw_plainly(&f, s, prompt, n, ids, &want);
+
+		session_rewind(f.session, 0);
+		tap_works(session_append(f.session, &prompt, 1), "the prompt again");
+		tap_works(generate(f.session, s, f.tokenizer, &o, &r), "%zu tokens", n);
+		tap_is_bytes(buffer_bytes(&h.text),
+			     ((struct bytes){ buffer_bytes(&want).data + skip, want.size - skip }),
+			     "the text of %zu", n);
+		cut += want.size >= 3 && memcmp(want.data + want.size - 3, "\xef\xbf\xbd", 3) == 0;
+		buffer_free(&want);
+		buffer_free(&h.text);
+	}
+	tap_ok(cut > 2, "%zu of them end within a character", cut);
+	sampler_free(s);
+	end(&f);
+}
+
 static void test_text(void)
 {
 	check_text("fixtures/good/tokenizers/byte-level.json", 65);
@@ -200,6 +236,7 @@ static void test_empty(void)
 int main(void)
 {
 	tap_run(test_text);
+	tap_run(test_ends);
 	tap_run(test_empty);
 	return tap_done();
 }
