@@ -48,7 +48,7 @@ static bool begin(struct fixture *f, const char *path)
 	if (!tap_works(lm_declare(f->store, &f->config), "parameters"))
 		return false;
 	store_declaring(f->store, false);
-	return tap_works(lm_initialize(f->store, &f->config, LM_INIT_GPT2, 3), "values") &&
+	return tap_works(lm_initialize(f->store, &f->config, LM_INIT_GPT2, 3, NULL), "values") &&
 	       tap_works(session_new(&f->session, &f->config, f->store,
 				     &(struct session_options){ .compute = DTYPE_F32,
 								.cache = DTYPE_F32,
