@@ -107,7 +107,8 @@ struct eager {
 static bool comparable(const struct cmd_example_model *m)
 {
 	return m->made_up ||
-	       (m->lm.config->architecture == HF_LLAMA && model_kind(m->lm.model) == MODEL_FOLDER);
+	       (m->lm.config->architecture == HF_LLAMA && model_kind(m->lm.model) == MODEL_FOLDER &&
+		m->length == m->config.tokens);
 }
 
 static struct eager count_eager(const struct cmd_example_model *m)
@@ -117,7 +118,8 @@ static struct eager count_eager(const struct cmd_example_model *m)
 	if (!comparable(m) && !show_eager)
 		return e;
 	if (!comparable(m))
-		cmd_die("%s: what eager PyTorch calls is known of folders of llama alone",
+		cmd_die("%s: what eager PyTorch calls is known of folders of llama alone, and of "
+			"one sequence",
 			model_path(m->lm.model));
 	if (eager_collect(m->graph, m->forward, m->example.loss != NULL, &e.rows, &e.n) < 0)
 		cmd_die("%s", err_text());

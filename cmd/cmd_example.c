@@ -3,8 +3,13 @@
 #include "cmd/cmd_example.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
-struct cmd_example cmd_example = { .kind = -1, .tokens = 512 };
+#include "lib/base/memory.h"
+
+#define TOKENS 512 /* unless they are given */
+
+struct cmd_example cmd_example = { .kind = -1 };
 
 const char *const cmd_example_kinds[] = { "mlp", "block", NULL };
 const char *const cmd_example_optimizers[] = { "none", "sgd", "adamw", "lion", NULL };
@@ -15,7 +20,7 @@ static struct example_config config_of(const struct cmd_example *e)
 {
 	struct example_config c = {
 		.kind = (enum example_kind)e->kind,
-		.tokens = (size_t)e->tokens,
+		.tokens = (size_t)(e->tokens ? e->tokens : TOKENS),
 		.width = (size_t)e->width,
 		.ffn = (size_t)e->ffn,
 		.layers = (size_t)e->layers,
@@ -74,6 +79,8 @@ static void title_example(struct cmd_example_model *m)
 
 static void build_example(struct cmd_example_model *m)
 {
+	if (cmd_example.batch || cmd_example.length)
+		cmd_misuse("--batch and --ctx are of language models; -n gives the rows");
 	m->config = config_of(&cmd_example);
 	m->made_up = true;
 	if (example_check(&m->config) < 0)
@@ -87,23 +94,63 @@ static void build_example(struct cmd_example_model *m)
 
 /* --- a language model --- */
 
+/* Rows a sequence. More than the context is refused of --ctx alone: -n is an upper bound. */
+static uint64_t length_of(const struct hf_config *c)
+{
+	uint64_t n = cmd_example.tokens ? cmd_example.tokens : TOKENS;
+
+	if (cmd_example.length > c->context)
+		cmd_misuse("--ctx %" PRIu64 ": the model's context is %" PRIu64, cmd_example.length,
+			   c->context);
+	if (cmd_example.length)
+		return cmd_example.length;
+	return n < c->context ? n : c->context;
+}
+
 static void open_lm(struct cmd_example_model *m, const char *path)
 {
 	const struct cmd_example *e = &cmd_example;
-	uint64_t tokens = e->tokens;
+	uint64_t sequences = e->batch ? e->batch : 1, rows;
 
 	if (e->width || e->ffn || e->layers || e->heads || e->kv_heads || e->vocab)
-		cmd_misuse("sizes are those of %s: only -n may be given", path);
+		cmd_misuse("sizes are those of %s: only -n, --batch and --ctx may be given", path);
+	if (e->tokens && e->length)
+		cmd_misuse("-n and --ctx both give the rows of a sequence");
 	cmd_check(lm_open(&m->lm, path, NULL));
-	if (tokens > m->lm.config->context)
-		tokens = m->lm.config->context;
 	m->store = m->lm.store;
-	m->config.tokens = (size_t)tokens;
+	m->length = length_of(m->lm.config);
+	if (__builtin_mul_overflow(m->length, sequences, &rows) || rows > INT32_MAX)
+		cmd_misuse("--batch %" PRIu64 " of %" PRIu64 " rows are too many", sequences,
+			   m->length);
+	m->config.tokens = (size_t)rows;
 	m->config.vocab = (size_t)m->lm.config->vocab_size;
 	snprintf(m->title, sizeof(m->title),
-		 BYTES_FMT ": %zu rows of %" PRIu64 ", %" PRIu32 " layers",
-		 BYTES_ARG(m->lm.config->model_type), m->config.tokens, m->lm.config->hidden_size,
-		 m->lm.config->n_layers);
+		 BYTES_FMT ": %" PRIu64 " x %" PRIu64 " rows of %" PRIu64 ", %" PRIu32 " layers",
+		 BYTES_ARG(m->lm.config->model_type), sequences, m->length,
+		 m->lm.config->hidden_size, m->lm.config->n_layers);
+}
+
+/* Where each row stands: its place in its sequence, and which sequence that is. One sequence has no number. */
+static void place_rows(struct cmd_example_model *m, struct lm_inputs *in)
+{
+	size_t n = m->config.tokens, length = (size_t)m->length;
+	struct graph *g = m->graph;
+	int32_t *all;
+
+	if (n == length) {
+		in->positions = op_reshape(g, op_arange(g, DTYPE_I32, n, 0, 1), SHAPE(n, 1));
+		return;
+	}
+	all = mem_new(2 * n, sizeof(*all));
+	if (!all)
+		cmd_die("%s", err_text());
+	for (size_t i = 0; i < n; i++) {
+		all[i] = (int32_t)(i % length);
+		all[n + i] = (int32_t)(i / length);
+	}
+	in->positions = graph_constant(g, DTYPE_I32, SHAPE(n, 1), all);
+	in->documents = graph_constant(g, DTYPE_I32, SHAPE(n), all + n);
+	free(all);
 }
 
 /* The mean over all rows. */
@@ -142,8 +189,8 @@ static void build_lm(struct cmd_example_model *m, const char *path)
 	n = m->config.tokens;
 	new_graph(m);
 	m->example.x = in.ids = graph_input(m->graph, "x", DTYPE_I32, SHAPE(n));
-	in.positions = op_reshape(m->graph, op_arange(m->graph, DTYPE_I32, n, 0, 1), SHAPE(n, 1));
-	in.context = n;
+	place_rows(m, &in);
+	in.context = (size_t)m->length;
 	in.rope_paired = m->lm.rope_paired;
 	m->example.y = y = lm_hidden(m->graph, m->lm.config, &in);
 	if (is_training() && !lm_has_head(m->lm.config))

@@ -11,6 +11,8 @@
 struct cmd_example {
 	int kind, optimizer, dtype; /* kind: -1 while none is given */
 	uint64_t tokens, width, ffn, layers, heads, kv_heads, vocab;
+	/* Of a language model: sequences, and rows of each; 0: not given. */
+	uint64_t batch, length;
 	bool train;
 };
 extern struct cmd_example cmd_example;
@@ -23,6 +25,8 @@ extern const char *const cmd_example_kinds[], *const cmd_example_optimizers[],
 #define CMD_EXAMPLE \
 	CMD_ENUM(0, "example", &cmd_example.kind, cmd_example_kinds, "MODEL", "mlp: products with a gelu between; block: transformer blocks"), \
 	CMD_SIZE('n', "tokens", &cmd_example.tokens, 1, CMD_EXAMPLE_MOST, "rows (default 512; of a language model at most its context)"), \
+	CMD_SIZE(0, "batch", &cmd_example.batch, 1, CMD_EXAMPLE_MOST, "of a language model: sequences of --ctx rows (default 1)"), \
+	CMD_SIZE(0, "ctx", &cmd_example.length, 1, CMD_EXAMPLE_MOST, "of a language model: rows a sequence (default as -n)"), \
 	CMD_SIZE(0, "width", &cmd_example.width, 1, CMD_EXAMPLE_MOST, "numbers a row (default 768)"), \
 	CMD_SIZE(0, "ffn", &cmd_example.ffn, 1, CMD_EXAMPLE_MOST, "hidden width (default 4 widths, of a block 8/3, in 64s)"), \
 	CMD_SIZE('l', "layers", &cmd_example.layers, 1, 10000, "blocks, or products (default 1, of an mlp 2)"), \
@@ -40,13 +44,14 @@ struct cmd_example_model {
 	struct graph *graph;
 	struct example_config config; /* of a language model: tokens and vocab alone */
 	struct example example;
-	size_t forward; /* nodes of the graph before the gradients */
-	bool made_up;	/* an example: the store is declared, without values */
+	uint64_t length; /* of a language model: rows a sequence */
+	size_t forward;	 /* nodes of the graph before the gradients */
+	bool made_up;	 /* an example: the store is declared, without values */
 	char title[160];
 };
 /*
  * The model that the options describe, or the language model at PATH (a folder or a .gguf) where one is given: its
- * logits, or with a loss the mean cross-entropy, of one sequence. Ends the tool at an error, and where both are asked for, or neither.
+ * logits, or with a loss the mean cross-entropy, of --batch sequences. Ends the tool at an error, and where both are asked for, or neither.
  */
 void cmd_example_build(struct cmd_example_model *m, const char *path);
 void cmd_example_free(struct cmd_example_model *m);

@@ -12,14 +12,18 @@
 #include "lib/base/number.h"
 #include "lib/base/system.h"
 #include "lib/eval/support.h"
-#include "lib/graph/cost.h"
+#include "lib/graph/op_table.h"
+#include "lib/model/lm_request.h"
+#include "lib/train/trainer.h"
 
 #define CACHES 8
 
-static bool as_json, show_ops;
+static bool as_json, show_ops, show_models;
 
 static const struct cmd_option options[] = {
 	CMD_FLAG('o', "ops", &show_ops, "a line an op: which kernels serve it, type by type"),
+	CMD_FLAG('m', "models", &show_models,
+		 "a line a kind of language model: its class, how it looks and learns, its files"),
 	CMD_ENUM(0, "device", &cmd_graph.device, cmd_devices, "NAME",
 		 "whose kernels: ref, cpu or cuda (default cpu)"),
 	CMD_FLAG(0, "json", &as_json, "JSON, one object a line"),
@@ -120,15 +124,29 @@ static void put_memory(const struct machine *m, struct buffer *b)
 	}
 }
 
-/* Ops that update a parameter by its gradient, as the registry has them. */
+/* Words of a list: BETWEEN between them, and BEFORE on both sides of each. */
+static void put_word(struct buffer *b, size_t *n, const char *word, const char *before,
+		     const char *between)
+{
+	buffer_format(b, "%s%s%s%s", (*n)++ ? between : "", before, word, before);
+}
+
+/* What training updates parameters by. */
 static void put_optimizers(struct buffer *b, const char *before, const char *between)
 {
 	size_t n = 0;
 
-	for (int op = 0; op < OP_COUNT; op++)
-		if (op_info((enum op)op)->cost == cost_optimizer)
-			buffer_format(b, "%s%s%s%s", n++ ? between : "", before,
-				      op_info((enum op)op)->name, before);
+	for (int i = 0; i < TRAINER_OPTIMIZER_COUNT; i++)
+		put_word(b, &n, trainer_optimizer_name((enum trainer_optimizer)i), before, between);
+}
+
+/* What language models are built of their folders. */
+static void put_models(struct buffer *b, const char *before, const char *between)
+{
+	size_t n = 0;
+
+	for (int a = HF_UNKNOWN + 1; a < HF_ARCHITECTURE_COUNT; a++)
+		put_word(b, &n, hf_architecture_name((enum hf_architecture)a), before, between);
 }
 
 /* Those that this build has. */
@@ -138,8 +156,7 @@ static void put_devices(struct buffer *b, const char *before, const char *betwee
 
 	for (int i = 0; cmd_devices[i]; i++)
 		if (backend_find(cmd_devices[i]))
-			buffer_format(b, "%s%s%s%s", n++ ? between : "", before, cmd_devices[i],
-				      before);
+			put_word(b, &n, cmd_devices[i], before, between);
 }
 
 static void print_machine(const struct machine *m)
@@ -158,6 +175,8 @@ static void print_machine(const struct machine *m)
 	line("caches", &b);
 	put_memory(m, &b);
 	line("memory", &b);
+	put_models(&b, "", ", ");
+	line("models", &b);
 	put_optimizers(&b, "", ", ");
 	line("optimizers", &b);
 	buffer_free(&b);
@@ -213,8 +232,10 @@ static void print_json(struct machine *m)
 	put_json_caches(m, &b);
 	buffer_format(&b,
 		      "],\"memory\":%" PRIu64
-		      ",\"huge_pages\":{\"when\":\"%s\",\"bytes\":%zu},\"optimizers\":[",
+		      ",\"huge_pages\":{\"when\":\"%s\",\"bytes\":%zu},\"models\":[",
 		      system_memory(), m->huge, m->huge_size);
+	put_models(&b, "\"", ",");
+	buffer_put_text(&b, "],\"optimizers\":[");
 	put_optimizers(&b, "\"", ",");
 	buffer_put_text(&b, "]}\n");
 	cmd_check(buffer_check(&b));
@@ -281,13 +302,84 @@ static void print_ops(const struct backend *b)
 		cmd_table_end(t);
 }
 
+/* --- language models --- */
+
+/* A small model of the kind, declared: the builder and the names are asked, there is no list. */
+struct model_kind_cells {
+	const char *class_name, *looks, *objective;
+	bool builds, folder, gguf;
+};
+
+static void ask_model(enum hf_architecture a, struct model_kind_cells *c)
+{
+	struct lm_request r = { .architecture = a, .shape = { .layers = 2, .width = 64 } };
+	struct bind_rules rules;
+	struct hf_config config;
+	struct arena *arena;
+	struct store *s;
+
+	cmd_check(arena_new(&arena));
+	cmd_check(store_new(&s));
+	cmd_check(lm_request_config(&config, arena, &r));
+	*c = (struct model_kind_cells){ .class_name = hf_language_class(a) };
+	c->looks = config.window ? "sliding" : config.bidirectional ? "both ways" : "back";
+	c->objective = config.bidirectional ? "mlm" : "next";
+	c->builds = lm_declare(s, &config) == 0;
+	c->folder = lm_rules(&rules, arena, &config, MODEL_FOLDER, false) == 0;
+	c->gguf = lm_rules(&rules, arena, &config, MODEL_GGUF, false) == 0;
+	store_free(s);
+	arena_free(arena);
+}
+
+static void print_model_json(enum hf_architecture a, const struct model_kind_cells *c)
+{
+	cmd_printf("{\"model\":\"%s\",\"class\":\"%s\",\"objective\":\"%s\",\"looks\":\"%s\","
+		   "\"folder\":%s,\"gguf\":%s}\n",
+		   hf_architecture_name(a), c->class_name, c->objective, c->looks,
+		   c->builds && c->folder ? "true" : "false",
+		   c->builds && c->gguf ? "true" : "false");
+}
+
+static void print_models(void)
+{
+	static const char *const headings[] = { "model", "class", "objective",
+						"looks", "files", NULL };
+	struct cmd_table *t = as_json ? NULL : cmd_table_new(headings);
+
+	for (int a = HF_UNKNOWN + 1; a < HF_ARCHITECTURE_COUNT; a++) {
+		struct model_kind_cells c;
+
+		ask_model((enum hf_architecture)a, &c);
+		if (as_json) {
+			print_model_json((enum hf_architecture)a, &c);
+			continue;
+		}
+		cmd_table_cell(t, "%s", hf_architecture_name((enum hf_architecture)a));
+		cmd_table_cell(t, "%s", c.class_name);
+		cmd_table_cell(t, "%s", c.objective);
+		cmd_table_cell(t, "%s", c.looks);
+		cmd_table_cell(t, "%s",
+			       !c.builds	    ? "-"
+			       : c.folder && c.gguf ? "folder, gguf"
+			       : c.folder	    ? "folder"
+			       : c.gguf		    ? "gguf"
+						    : "-");
+	}
+	if (t)
+		cmd_table_end(t);
+}
+
 int main(int argc, char **argv)
 {
 	struct machine m = { 0 };
 
 	cmd_begin(&spec, &argc, &argv);
+	if (show_models && show_ops)
+		cmd_misuse("--models and --ops");
 	look(&m);
-	if (show_ops)
+	if (show_models)
+		print_models();
+	else if (show_ops)
 		print_ops(cmd_device());
 	else if (as_json)
 		print_json(&m);

@@ -24,9 +24,9 @@ all() { awk -F '\t' -v c="$1" '$1 == "all" { print $c }' "$out"; }
 	for part in '' --train '--optimizer adamw'; do
 		# shellcheck disable=SC2086
 		works census --example block -n 64 --width 64 -l 2 $part
-		[ "$(sum 3) $(sum 4) $(sum 6)" = "$(all 3) $(all 4) $(all 6)" ] || show "$out"
+		[ "$(sum 3) $(sum 4) $(sum 6)" = "$(all 3) $(all 4) $(all 6)" ] || fail_showing "$out"
 	done
-	grep -q "^update	adamw	18	" "$out" || show "$out"
+	grep -q "^update	adamw	18	" "$out" || fail_showing "$out"
 }
 
 @test 'a causal attention takes half of the operations' {
@@ -41,7 +41,7 @@ all() { awk -F '\t' -v c="$1" '$1 == "all" { print $c }' "$out"; }
 
 @test 'what eager PyTorch moves for a block (scripts/peers/eager_bytes.py, torch 2.15)' {
 	works census --example block --train
-	tail -n1 "$out" | grep -qE '^# eager PyTorch: 435792912 bytes in 91 calls; here [0-9]+: 0\.[0-9]{3} of it$' || show "$out"
+	tail -n1 "$out" | grep -qE '^# eager PyTorch: 435792912 bytes in 91 calls; here [0-9]+: 0\.[0-9]{3} of it$' || fail_showing "$out"
 	works census --example block --train --eager
 	has "$out" 'mm	21	174587904	' '_scaled_dot_product_flash_attention_for_cpu_backward	1	12607488	'
 	works census --example block --eager
@@ -54,7 +54,7 @@ all() { awk -F '\t' -v c="$1" '$1 == "all" { print $c }' "$out"; }
 	works census --example block --train --json
 	[ "$(grep -c '^{"part":".*","op":.*,"nodes":[0-9]*,"operations":[0-9]*,"bytes":[0-9]*}$' "$out")" = $(($(wc -l <"$out") - 1)) ]
 	has "$out" '{"part":"forward","op":"attention","nodes":1,"operations":403439616,"bytes":6316032}'
-	tail -n1 "$out" | grep -qE '^\{"eager":\{"calls":91,"bytes":435792912\},"bytes":[0-9]+,"ratio":0\.[0-9]{4}\}$' || show "$out"
+	tail -n1 "$out" | grep -qE '^\{"eager":\{"calls":91,"bytes":435792912\},"bytes":[0-9]+,"ratio":0\.[0-9]{4}\}$' || fail_showing "$out"
 	works census --example block --eager --json
 	has "$out" '{"operator":"all","calls":34,"bytes":148953088}'
 }
@@ -140,10 +140,13 @@ all() { awk -F '\t' -v c="$1" '$1 == "all" { print $c }' "$out"; }
 	layer=$((32 * 40 + 2 * 32 * 20 + 40 * 32 + 3 * 32 * 44))
 	head=$((32 * 61))
 	works census "$ROOT/fixtures/good/lm/llama" -n 16
-	[ "$(awk -F '\t' '$2 == "matmul" { print $3, $4 }' "$out")" = "15 $((2 * 16 * (2 * layer + head)))" ] || show "$out"
-	tail -n1 "$out" | grep -qE '^# eager PyTorch: [0-9]+ bytes in [0-9]+ calls; here [0-9]+: 0\.[0-9]{3} of it$' || show "$out"
+	[ "$(awk -F '\t' '$2 == "matmul" { print $3, $4 }' "$out")" = "15 $((2 * 16 * (2 * layer + head)))" ] || fail_showing "$out"
+	tail -n1 "$out" | grep -qE '^# eager PyTorch: [0-9]+ bytes in [0-9]+ calls; here [0-9]+: 0\.[0-9]{3} of it$' || fail_showing "$out"
+	works census "$ROOT/fixtures/good/lm/llama" --batch 3 --ctx 16
+	[ "$(awk -F '\t' '$2 == "matmul" { print $3, $4 }' "$out")" = "15 $((3 * 2 * 16 * (2 * layer + head)))" ] || fail_showing "$out"
+	tail -n1 "$out" | grep -q '^all	' || fail_showing "$out"
 	works census "$ROOT/fixtures/good/lm/gemma3" -n 16 --train
-	tail -n1 "$out" | grep -q '^all	' || show "$out"
+	tail -n1 "$out" | grep -q '^all	' || fail_showing "$out"
 	refuses census --eager "$ROOT/fixtures/good/lm/gemma3"
 	has "$err" 'fixtures/good/lm/gemma3: what eager PyTorch calls is known of folders of llama alone'
 }

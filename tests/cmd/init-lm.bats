@@ -32,16 +32,16 @@ tokenizer()
 	works init-lm --preset list
 	awk -F '\t' '$1 == "tiny" { print $2, $3, $6, $8, $9 }' "$out" >got
 	# 4096 x 256 + 4 (2 x 256 x 256 + 2 x 256 x 128 + 3 x 256 x 704 + 2 x 256) + 256
-	[ "$(cat got)" = '4 256 704 4096 4000000' ] || show got
+	[ "$(cat got)" = '4 256 704 4096 4000000' ] || fail_showing got
 	awk -F '\t' '$1 == "small" { print $2, $3, $4, $5, $6, $8 }' "$out" >got
-	[ "$(cat got)" = '6 384 6 2 1024 8192' ] || show got
+	[ "$(cat got)" = '6 384 6 2 1024 8192' ] || fail_showing got
 	awk -F '\t' '$1 == "base" { print $2, $3, $4, $5, $6, $8 }' "$out" >got
-	[ "$(cat got)" = '12 768 12 4 2048 32000' ] || show got
+	[ "$(cat got)" = '12 768 12 4 2048 32000' ] || fail_showing got
 	wanted=$(awk -F '\t' '$1 == "nano" { print $9 }' "$out")
 	works init-lm -q -p nano -o model
 	[ "$(find model -type f | sort | paste -sd ' ')" = 'model/config.json model/generation_config.json model/model.safetensors' ]
 	works show-model --json model
-	[ "$(sed -nE 's/.*"parameters":([0-9]+).*/\1/p' "$out" | head -n1)" = "$wanted" ] || show "$out"
+	[ "$(sed -nE 's/.*"parameters":([0-9]+).*/\1/p' "$out" | head -n1)" = "$wanted" ] || fail_showing "$out"
 }
 
 @test 'every architecture: written, opened, and counted as it was said' {
@@ -125,7 +125,7 @@ tokenizer()
 	same_bytes tok/tokenizer_config.json model/tokenizer_config.json
 	has model/tokenizer_config.json '"tokenizer_class": "PreTrainedTokenizerFast"' chat_template
 	end=$(printf '<|end|>' | tokenize -q -t model --raw --ids --special parse)
-	[ "$(key model/config.json eos_token_id)" = "$end" ] || show model/config.json
+	[ "$(key model/config.json eos_token_id)" = "$end" ] || fail_showing model/config.json
 	[ "$(key model/config.json bos_token_id)" = null ]
 	[ "$(key model/config.json pad_token_id)" = null ]
 	[ "$(key model/generation_config.json eos_token_id)" = "$end" ]
@@ -179,7 +179,7 @@ tokenizer()
 	has half/config.json '"dtype": "bfloat16"' '"torch_dtype": "bfloat16"'
 	# to bf16's rounding
 	try diff-model --ignore-dtype --rtol 0.004 one half
-	[ "$(cut -f 1,2 "$out" | paste -sd ' ')" = $'what\tname metadata\ttorch_dtype metadata\tdtype' ] || show "$out"
+	[ "$(cut -f 1,2 "$out" | paste -sd ' ')" = $'what\tname metadata\ttorch_dtype metadata\tdtype' ] || fail_showing "$out"
 }
 
 @test 'what it costs: JSON, memory by optimizer, the length of sequences' {
@@ -192,10 +192,10 @@ tokenizer()
 	[ "$(value memory_activations)" -gt "$activations" ]
 	[ "$(value micro_batch)" = 4 ]
 	works init-lm -p tiny -n --batch 64 --ctx 512
-	[ "$(value micro_batch)" = 8 ] && [ "$(value recomputed)" = 0 ] || show "$out"
+	[ "$(value micro_batch)" = 8 ] && [ "$(value recomputed)" = 0 ] || fail_showing "$out"
 	all=$(value memory)
 	works init-lm -p tiny -n --batch 64 --ctx 512 --memory $((all - 1))
-	[ "$(value memory)" -lt "$all" ] && [ "$(value recomputed)" -gt 0 ] || show "$out"
+	[ "$(value memory)" -lt "$all" ] && [ "$(value recomputed)" -gt 0 ] || fail_showing "$out"
 	refuses init-lm -p tiny -n --batch 64 --ctx 512 --memory 50M
 	has "$err" 'training needs'
 	works init-lm -p tiny -n --batch 2 --ctx 64 --optimizer lion --compute bf16

@@ -46,6 +46,13 @@ show()
 	sed -n '1,20s/^/  | /p' "$1" >&2
 }
 
+# Fails the test, and shows the start of a file.
+fail_showing()
+{
+	show "$1"
+	return 1
+}
+
 # cannot_run LANE REASON, as in cannot_run peer 'no gguf package': skips, or fails if NNUTILS_REQUIRE
 # lists the lane. For a test that has found out that it cannot run.
 cannot_run()

@@ -5,8 +5,9 @@ load lib
 
 @test 'the machine' {
 	works show-device
-	[ "$(cut -c 1-12 "$out" | tr -d ' ' | paste -sd ' ')" = 'devices processor level processors caches memory optimizers' ]
-	has "$out" 'devices     ref, cpu' 'optimizers  sgd, adamw, lion, adamw8' ' L2 '
+	[ "$(cut -c 1-12 "$out" | tr -d ' ' | paste -sd ' ')" = 'devices processor level processors caches memory models optimizers' ]
+	has "$out" 'devices     ref, cpu' 'models      llama, mistral, qwen2, qwen3, gemma3, smollm3, gpt2, bert' \
+		'optimizers  adamw, lion, muon, sgd, adamw8' ' L2 '
 }
 
 @test 'caches are those of sysfs' {
@@ -51,6 +52,23 @@ load lib
 	works show-device --ops --device ref
 	[ "$(sed 1d "$out" | cut -f 2-4 | tr '\t' '\n' | sort -u)" = ref ]
 	[ "$(awk -F '\t' '$1 == "gather_rows" { print NF, $5 }' "$out" | grep -cw q4_k)" = 1 ]
+}
+
+@test 'language models: what can be opened is what is shown' {
+	works show-device --models
+	[ "$(sed 1d "$out" | cut -f 1 | paste -sd ' ')" = 'llama mistral qwen2 qwen3 gemma3 smollm3 gpt2 bert' ]
+	[ "$(awk -F '\t' '$1 == "gemma3" { print $2, $3, $4 }' "$out")" = 'Gemma3ForCausalLM next sliding' ]
+	[ "$(awk -F '\t' '$1 == "bert" { print $2, $3, $4 }' "$out")" = 'BertForMaskedLM mlm both ways' ]
+	awk -F '\t' '$5 ~ /folder/ { print $1 }' "$out" >families
+	[ -s families ]
+	while read -r family; do
+		works show-graph -n 4 "$ROOT/fixtures/good/lm/$family"
+	done <families
+	works show-device --models --json
+	[ "$(wc -l <"$out")" = 8 ]
+	has "$out" '{"model":"qwen3","class":"Qwen3ForCausalLM","objective":"next","looks":"back","folder":true,'
+	try show-device --models --ops
+	one_usage_line
 }
 
 # What is shown is what a plan takes.

@@ -68,7 +68,7 @@ small='--example block -n 32 --width 64 --heads 2 --ffn 96'
 	works show-graph --example block -n 256 --width 64 -l 6 --train -m
 	bytes=$(awk -F '\t' '$1 == "activations" { print $2 }' "$out")
 	works show-graph --example block -n 256 --width 64 -l 6 --train -m --recompute
-	[ "$((3 * $(awk -F '\t' '$1 == "activations" { print $2 }' "$out")))" -lt "$((2 * bytes))" ] || show "$out"
+	[ "$((3 * $(awk -F '\t' '$1 == "activations" { print $2 }' "$out")))" -lt "$((2 * bytes))" ] || fail_showing "$out"
 }
 
 # What lives at the same time lies apart.
@@ -84,8 +84,7 @@ small='--example block -n 32 --width 64 --heads 2 --ffn 96'
 						print name[i], name[j]
 			if (NR < 20) print "only", NR
 		}' >clashes
-	[ ! -s clashes ] || show clashes
-	[ ! -s clashes ]
+	[ ! -s clashes ] || fail_showing clashes
 	has "$out" '	kept for the backward half	' '	gradients	' 'x	inputs	0	'
 	# shellcheck disable=SC2086
 	works show-graph $small --arena --json
@@ -222,10 +221,10 @@ valid_dot()
 
 	for family in llama mistral smollm3 qwen2 qwen3 gemma3 gpt2 bert; do
 		works show-graph -n 16 "$models/$family"
-		[ ! -s "$err" ] || show "$err"
-		[ "$(column 8 | tail -n1)" = 'f32[16, 61]' ] || show "$out"
+		[ ! -s "$err" ] || fail_showing "$err"
+		[ "$(column 8 | tail -n1)" = 'f32[16, 61]' ] || fail_showing "$out"
 		works show-graph -n 16 --optimizer adamw --recompute "$models/$family"
-		[ "$(column 2 | sort -u | paste -sd ' ')" = 'again backward forward update' ] || show "$out"
+		[ "$(column 2 | sort -u | paste -sd ' ')" = 'again backward forward update' ] || fail_showing "$out"
 	done
 	has "$out" '	attention	bert.encoder.layer.1	'
 }
@@ -246,7 +245,7 @@ valid_dot()
 	has "$err" 'bert-bare: a BertModel has no head, and so no loss'
 	try show-graph --width 32 "$models/llama"
 	one_usage_line
-	has "$err" 'only -n may be given'
+	has "$err" 'only -n, --batch and --ctx may be given'
 	try show-graph --example mlp "$models/llama"
 	one_usage_line
 	has "$err" 'either --example or a model'
@@ -254,4 +253,36 @@ valid_dot()
 	has "$err" 'no configuration; give the folder'
 	refuses show-graph nothing
 	has "$err" 'nothing: No such file or directory'
+}
+
+@test 'a language model: several sequences, which do not see each other' {
+	local models=$ROOT/fixtures/good/lm family one=
+
+	for family in llama gemma3 gpt2 bert; do
+		works show-graph --batch 3 --ctx 16 "$models/$family"
+		[ "$(column 8 | tail -n1)" = 'f32[48, 61]' ] || fail_showing "$out"
+		works show-graph --batch 3 --ctx 16 --optimizer adamw "$models/$family"
+		[ "$(column 2 | sort -u | paste -sd ' ')" = 'backward forward update' ] || fail_showing "$out"
+	done
+	# attention is told whose each row is
+	works show-graph --batch 3 --ctx 16 "$models/llama"
+	[ "$(awk -F '\t' '$3 == "attention" { print $9 }' "$out" | grep -c 'i32\[48\] i32\[48\]$')" = 2 ] || fail_showing "$out"
+	# no more activations than one sequence of as many rows
+	works show-graph --batch 2 --ctx 16 --train -m "$models/llama"
+	several=$(awk -F '\t' '$1 == "activations" { print $2 }' "$out")
+	works show-graph -n 32 --train -m "$models/llama"
+	one=$(awk -F '\t' '$1 == "activations" { print $2 }' "$out")
+	[ $((10 * several)) -le $((11 * one)) ] || complain "$several $one"
+	try show-graph --batch 2 --ctx 16 --op-stats --runs 1 "$models/qwen3"
+	[ "$status" = 0 ]
+	try show-graph --ctx 1000 "$models/llama"
+	one_usage_line
+	has "$err" "--ctx 1000: the model's context is "
+	try show-graph --ctx 16 -n 16 "$models/llama"
+	one_usage_line
+	try show-graph --batch 1000000000 --ctx 16 "$models/llama"
+	one_usage_line
+	try show-graph --example mlp --batch 2
+	one_usage_line
+	has "$err" 'are of language models'
 }

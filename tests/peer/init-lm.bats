@@ -81,7 +81,7 @@ same()
 		print(repr(t.apply_chat_template([{"role": "user", "content": "hi"}], tokenize=False)))
 	END
 	printf 'A model is a folder.' | tokenize -q -t tok --raw --ids >ids
-	[ "$(head -n1 "$out")" = "$(cat ids)" ] || show "$out"
+	[ "$(head -n1 "$out")" = "$(cat ids)" ] || fail_showing "$out"
 	has "$out" "'<|im_start|>user\\nhi<|im_end|>\\n'"
 }
 
