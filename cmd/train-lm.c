@@ -96,6 +96,8 @@ static const struct cmd_option options[] = {
 
 	CMD_SIZE(0, "checkpoint-every", &o.checkpoint_every, 0, STEPS_MAX,
 		 "steps between checkpoints (default 250; 0: the last alone)"),
+	CMD_ENUM(0, "checkpoint-async", &o.checkpoint_async, training_switch_words, "WHETHER",
+		 "on: write them beside training, from a copy (default off)"),
 	CMD_SIZE('k', "keep", &o.keep, 0, STEPS_MAX,
 		 "how many checkpoints stay, beside the best (default 2; 0: all)"),
 	CMD_PATH(0, "log", &log_path, "FILE", "append the log's lines to this file too"),

@@ -84,8 +84,8 @@ static int prepare_state(struct training *t)
 		return -1;
 	memcpy(all, own, n * sizeof(*all));
 	all[n] = (struct run_setting){ "version", t->setup->version };
-	t->state.settings = all;
-	t->state.n_settings = n + 1;
+	t->settings = t->state.settings = all;
+	t->n_settings = t->state.n_settings = n + 1;
 	t->state.identities = t->identities;
 	t->state.n_identities = t->n_identities;
 	result = run_state_put(&b, &t->state);
@@ -181,6 +181,7 @@ void training_close(struct training *t)
 	if (!t)
 		return;
 	err_save(&error);
+	training_drop_writer(t);
 	trainer_free(t->trainer);
 	tokenizer_free(t->tokenizer);
 	feed_close(t->feed);

@@ -43,6 +43,9 @@ int training_describe(struct training *t, struct buffer *out)
 	buffer_put_text(out, "\nmemory, bytes\n");
 	if (trainer_print_memory(t->trainer, out) < 0)
 		return -1;
+	if (training_copy_bytes(t))
+		buffer_format(out, "%-20s %14" PRIu64 "\n", "copy to be written",
+			      training_copy_bytes(t));
 	buffer_put_text(out, "\nlearning rate\n");
 	return schedule_print(&t->schedule, out);
 }

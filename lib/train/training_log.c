@@ -65,7 +65,7 @@ int training_log_flush(struct training *t)
 {
 	bool waited = t->log_waits;
 
-	if (!t->folder || t->pending.size == 0)
+	if (!t->folder || t->pending.size == 0 || training_is_writing(t))
 		return 0;
 	t->log_waits = false;
 	if (write_pending(t) == 0)

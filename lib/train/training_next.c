@@ -89,13 +89,17 @@ static int give_up(const struct training *t)
 		       t->state.step, t->state.skipped_in_row);
 }
 
-static enum training_verdict judge(struct training *t, const struct trainer_result *r)
+/* *V: to go back only where there is something to go back to. */
+static int judge(struct training *t, const struct trainer_result *r, enum training_verdict *v)
 {
-	enum training_verdict v = training_judge(&t->o, r, &t->state);
-
-	if (v == TRAINING_GO_BACK && (!t->folder || !run_folder_state(t->folder)))
-		return r->skipped ? TRAINING_GIVE_UP : TRAINING_SPIKE;
-	return v;
+	*v = training_judge(&t->o, r, &t->state);
+	if (*v != TRAINING_GO_BACK)
+		return 0;
+	if (training_end_writing(t) < 0)
+		return -1;
+	if (!t->folder || !run_folder_state(t->folder))
+		*v = r->skipped ? TRAINING_GIVE_UP : TRAINING_SPIKE;
+	return 0;
 }
 
 /* Once: that a step had no targets. */
@@ -146,7 +150,7 @@ static int finish_step(struct training *t, enum training_event *event)
 {
 	bool best, last = t->state.step == t->o.steps, stop, due;
 
-	if (evaluate(t, &best) < 0)
+	if (training_poll_writing(t) < 0 || evaluate(t, &best) < 0)
 		return -1;
 	note_time(t);
 	if (training_log_watched(t) < 0 || training_log_step(t) < 0)
@@ -168,7 +172,8 @@ static int step_forward(struct training *t, const struct trainer_result *r,
 	t->state.step++;
 	t->state.tokens += t->o.batch * t->o.ctx;
 	t->state.targets += r->targets;
-	v = judge(t, r);
+	if (judge(t, r, &v) < 0)
+		return -1;
 	note_step(t, r);
 	if (r->targets == 0)
 		say_empty(t);
@@ -197,10 +202,15 @@ static int step_forward(struct training *t, const struct trainer_result *r,
 /* A stop within a step: the state is that of the step before. */
 static int stop_here(struct training *t, enum training_event *event)
 {
-	const struct run_state *last = t->folder ? run_folder_state(t->folder) : NULL;
+	const struct run_state *last;
 
 	*event = TRAINING_STOPPED;
-	if (!t->folder || (last && last->step == t->state.step))
+	if (!t->folder)
+		return 0;
+	if (training_end_writing(t) < 0)
+		return -1;
+	last = run_folder_state(t->folder);
+	if (last && last->step == t->state.step)
 		return 0;
 	/* Before the first step there is nothing to go on from. */
 	return t->state.step ? training_checkpoint(t, false, true) : 0;

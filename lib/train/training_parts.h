@@ -34,14 +34,17 @@ struct training {
 	struct schedule schedule;
 	struct run_setting identities[IDENTITY_COUNT];
 	size_t n_identities;
+	const struct run_setting *settings; /* as checkpoints are to have them */
+	size_t n_settings;
 	struct run_state state;
 	struct training_report report;
-	struct buffer pending; /* whole lines of the log that are not written yet */
-	bool log_waits;	       /* the disk is full, and it was said */
-	uint64_t retry;	       /* the step that tries a failed checkpoint again; 0: none failed */
-	double operations;     /* of a row, forward and backward */
-	uint64_t start_ns;     /* of the first step here */
-	uint64_t start_step;   /* before it */
+	struct training_writer *writer; /* NULL: none was needed yet */
+	struct buffer pending;		/* whole lines of the log that are not written yet */
+	bool log_waits;			/* the disk is full, and it was said */
+	uint64_t retry;	     /* the step that tries a failed checkpoint again; 0: none failed */
+	double operations;   /* of a row, forward and backward */
+	uint64_t start_ns;   /* of the first step here */
+	uint64_t start_step; /* before it */
 	double mean_step_seconds; /* 0: none yet */
 	double val_loss;	  /* the newest; NaN: none */
 	bool warned_empty;
@@ -66,6 +69,9 @@ int training_open_masking(struct training *t);
 int training_settle_micro_batch(struct training *t);
 /* Within the memory that there is; as many blocks are computed again as it takes. */
 int training_open_trainer(struct training *t);
+
+/* Of the copy that is written beside training; 0: there is none. */
+uint64_t training_copy_bytes(const struct training *t);
 
 /* --- training_identity.c --- */
 
@@ -101,6 +107,11 @@ void training_note(const struct training *t, const char *format, ...)
 
 /* BEST: the step is the best so far. A full disk is told and tried again later, unless the run ENDS here. */
 int training_checkpoint(struct training *t, bool best, bool ends);
+/* One that is being written beside training: whether there is, its end, its end if it has come. */
+bool training_is_writing(const struct training *t);
+int training_end_writing(struct training *t);
+int training_poll_writing(struct training *t);
+void training_drop_writer(struct training *t);
 int training_restore(struct training *t); /* what the optimizer keeps, from `last` */
 /* To the last checkpoint, with other data from there on. */
 int training_go_back(struct training *t);

@@ -83,16 +83,29 @@ static uint64_t bytes_of_trainer(const struct trainer *t)
 	return bytes;
 }
 
+uint64_t training_copy_bytes(const struct training *t)
+{
+	if (t->o.checkpoint_async == TRAINING_OFF)
+		return 0;
+	return trainer_bytes(t->trainer, PLAN_WEIGHTS) + trainer_bytes(t->trainer, PLAN_STATE);
+}
+
 /* Most runs fit as they are: that is found out with one plan. */
 static int make_trainer(struct training *t, struct trainer_options *o, uint64_t limit)
 {
 	const struct hf_config *c = t->model.config;
+	uint64_t copy;
 
 	o->memory = 0;
 	if (trainer_new(&t->trainer, c, t->model.store, o) < 0)
 		return -1;
-	if (!limit || bytes_of_trainer(t->trainer) <= limit)
+	copy = training_copy_bytes(t);
+	if (!limit || bytes_of_trainer(t->trainer) + copy <= limit)
 		return 0;
+	if (copy >= limit)
+		return err_set(ERR_LIMIT, "the copy for --checkpoint-async needs %" PRIu64 " bytes",
+			       copy);
+	limit -= copy;
 	trainer_free(t->trainer);
 	t->trainer = NULL;
 	o->memory = limit;

@@ -295,7 +295,7 @@ lower()
 	[ "$status" = 0 ]
 	has "$err" 'No space left on device; the checkpoint before stays, the next try is after step 22'
 	[ "$(cd run && echo step-*)" = 'step-22 step-30' ]
-	has run/log.jsonl '{"event":"checkpoint failed","step":20}'
+	has run/log.jsonl '{"event":"checkpoint failed","step":20,"of":20}'
 	# shellcheck disable=SC2086
 	works train-lm -q $SMALL -o plain m0
 	same_run run plain
@@ -382,4 +382,33 @@ lower()
 	works train-lm -q --resume --recompute all -o run
 	has run/last/run.json '"micro-batch": "16"'
 	same_bytes run/last/model.safetensors whole
+}
+
+@test 'checkpoints beside training: the same bits, also after kills and on a full disk' {
+	local n
+
+	# shellcheck disable=SC2086
+	works train-lm -q $SMALL -v data/val.tok --val-every 6 -o run m0
+	# shellcheck disable=SC2086
+	works train-lm -q $SMALL -v data/val.tok --val-every 6 --checkpoint-async on --checkpoint-every 1 -o aside m0
+	same_run run aside
+	[ "$(readlink run/best)" = "$(readlink aside/best)" ]
+	for n in 1 2 3; do
+		# shellcheck disable=SC2086
+		timeout -s KILL "0.$((RANDOM % 2 + 1))" train-lm -q --resume $SMALL -v data/val.tok --val-every 6 \
+			--checkpoint-async on --checkpoint-every 2 -o broken m0 || true
+	done
+	# shellcheck disable=SC2086
+	works train-lm -q --resume $SMALL -v data/val.tok --val-every 6 --checkpoint-every 2 -o broken m0
+	same_run run broken
+	needs_shim
+	# shellcheck disable=SC2086
+	FAULT_PATH=step-10.new try with_fault 'write:1:ENOSPC' train-lm -q $SMALL --checkpoint-async on -o full m0
+	[ "$status" = 0 ]
+	has "$err" 'step 10: ' 'No space left on device; the checkpoint before stays, the next try is after step '
+	# shellcheck disable=SC2086
+	works train-lm -q $SMALL -o plain m0
+	same_run plain full
+	works train-lm --dry-run -d data/train.tok --checkpoint-async on m0
+	has "$out" 'copy to be written'
 }
