@@ -166,17 +166,14 @@ static struct tensor *mean_loss(struct cmd_example_model *m, struct tensor *hidd
 }
 
 /* What of the file takes no part is said. */
-static void say_unused(const struct cmd_example_model *m)
+static void say_unused(const struct lm *m)
 {
-	const char *name = NULL;
-	size_t n = lm_unused(&m->lm, m->graph, &name, 1), unknown = m->lm.report.n_unknown;
+	struct buffer b = { 0 };
 
-	if (n)
-		cmd_note("%s: %zu tensor%s not used, the first %s", model_path(m->lm.model), n,
-			 n == 1 ? "" : "s", name);
-	if (unknown)
-		cmd_note("%s: %zu tensor%s not known, the first %s", model_path(m->lm.model),
-			 unknown, unknown == 1 ? "" : "s", m->lm.report.unknown[0]);
+	cmd_check(lm_put_unused(&b, m));
+	if (b.size)
+		cmd_note(BYTES_FMT, BYTES_ARG(buffer_bytes(&b)));
+	buffer_free(&b);
 }
 
 static void build_lm(struct cmd_example_model *m, const char *path)
@@ -203,7 +200,7 @@ static void build_lm(struct cmd_example_model *m, const char *path)
 			     lm_has_head(m->lm.config) ? lm_logits(m->graph, m->lm.config, y) : y,
 			     "y");
 	cmd_check(graph_check(m->graph));
-	say_unused(m);
+	say_unused(&m->lm);
 }
 
 void cmd_example_build(struct cmd_example_model *m, const char *path)

@@ -80,6 +80,9 @@ struct lm {
 	const struct hf_config *config; /* as long as the model is open */
 	struct store *store;
 	struct bind_report report;
+	const char **
+		unused; /* entries that the configuration does not ask for: owned, the names are the store's */
+	size_t n_unused;
 	bool rope_paired;
 };
 
@@ -90,11 +93,14 @@ struct lm_open_options {
 	bool strict; /* tensors that the family does not know are an error; else they stand in the report */
 };
 
-/* PATH: a folder or a .gguf. A tensor that the family needs and the file lacks is found when the graph is built. */
+/*
+ * PATH: a folder or a .gguf. A tensor that is missing, or of another shape than the configuration asks for, is an error that names it as the file
+ * does, with both shapes.
+ */
 int lm_open(struct lm *out, const char *path, const struct lm_open_options *o);
 void lm_close(struct lm *m);
-/* Entries that no node of G reads: names are for a message; N of them at most are written. */
-size_t lm_unused(const struct lm *m, const struct graph *g, const char **names, size_t n);
+/* Appends a line for the tensors that are not used, and one for those that are not known, without a line end; nothing where all take part. */
+int lm_put_unused(struct buffer *b, const struct lm *m);
 
 /* Whether the class that the configuration names has a head: LlamaModel, BertModel and their like have none. */
 bool lm_has_head(const struct hf_config *c);

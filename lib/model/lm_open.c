@@ -44,6 +44,8 @@ static int load(struct lm *m, struct arena *arena, const struct lm_open_options 
 		return -1;
 	if (kind == MODEL_GGUF)
 		forget_rope(&m->report);
+	if (lm_check(m, &rules) < 0)
+		return -1;
 	return o->strict && m->report.n_unknown ? refuse_unknown(m) : 0;
 }
 
@@ -74,22 +76,7 @@ void lm_close(struct lm *m)
 {
 	store_free(m->store);
 	bind_report_free(&m->report);
+	free(m->unused);
 	model_close(m->model);
 	*m = (struct lm){ 0 };
-}
-
-size_t lm_unused(const struct lm *m, const struct graph *g, const char **names, size_t n)
-{
-	size_t found = 0;
-
-	for (size_t i = 0; i < store_n(m->store); i++) {
-		const struct store_entry *e = store_at(m->store, i);
-
-		if (e->kind != STORE_PARAMETER || graph_find(g, e->name))
-			continue;
-		if (found < n)
-			names[found] = e->name;
-		found++;
-	}
-	return found;
 }

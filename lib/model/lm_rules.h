@@ -16,6 +16,8 @@ struct lm_spelling lm_spelling_of_model(const struct hf_config *c, const struct 
 
 int lm_rules_spelled(struct bind_rules *out, struct arena *arena, const struct hf_config *c,
 		     enum model_kind kind, bool permute, const struct lm_spelling *spelling);
+/* Holds what M has against its configuration; RULES are those that it was loaded by. Notes what is not used. */
+int lm_check(struct lm *m, const struct bind_rules *rules);
 /* Whether q and k lie in a GGUF as pairs of neighbours. */
 bool lm_pairs_in_gguf(const struct hf_config *c);
 

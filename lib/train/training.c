@@ -95,12 +95,26 @@ static int prepare_state(struct training *t)
 
 /* --- opening --- */
 
+/* What of the file takes no part in training. */
+static int say_unused(const struct training *t)
+{
+	struct buffer b = { 0 };
+	int result = lm_put_unused(&b, &t->model.lm);
+
+	if (result == 0 && b.size)
+		training_note(t, BYTES_FMT, BYTES_ARG(buffer_bytes(&b)));
+	buffer_free(&b);
+	return result;
+}
+
 static int open_model(struct training *t)
 {
 	const char *path = t->found == RUN_RESUME ? run_folder_last(t->folder) : t->o.model;
 
-	return training_model_open(&t->model, path,
-				   t->o.weights == TRAINING_BF16 ? DTYPE_BF16 : DTYPE_F32);
+	if (training_model_open(&t->model, path,
+				t->o.weights == TRAINING_BF16 ? DTYPE_BF16 : DTYPE_F32) < 0)
+		return -1;
+	return say_unused(t);
 }
 
 /* A model that sees both sides cannot learn what comes next, and one that sees one side has nothing to gain from masks. */

@@ -245,6 +245,20 @@ lower()
 	[ ! -e run ]
 }
 
+@test 'what of the model takes no part is told, and stays as it is' {
+	sed -i 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' m0/config.json
+	# shellcheck disable=SC2086
+	try train-lm $SMALL --steps 2 -o run m0
+	[ "$status" = 0 ] || fail_showing "$err"
+	has "$err" 'train-lm: m0: 16 tensors not used: model.layers.1.self_attn.k_proj.bias, '
+	for tensor in model.layers.0.mlp.up_proj.weight model.layers.1.mlp.up_proj.weight; do
+		get-tensor -f raw m0 $tensor >before
+		get-tensor -f raw run/last $tensor >after
+		cmp -s before after && echo $tensor
+	done >same
+	[ "$(cat same)" = model.layers.1.mlp.up_proj.weight ] || fail_showing same
+}
+
 @test 'steps that are not finite change nothing, and end the run after so many' {
 	local file=m0/model-00002-of-00002.safetensors
 

@@ -32,13 +32,10 @@ static void print_largest(float *logits, size_t n)
 	}
 }
 
-static void print_unused(const struct lm *m, const struct graph *g)
+static void print_unused(const struct lm *m)
 {
-	const char *names[16];
-	size_t n = lm_unused(m, g, names, 16);
-
-	for (size_t i = 0; i < n && i < 16; i++)
-		fprintf(stderr, "not used: %s\n", names[i]);
+	for (size_t i = 0; i < m->n_unused; i++)
+		fprintf(stderr, "not used: %s\n", m->unused[i]);
 	for (size_t i = 0; i < m->report.n_unknown; i++)
 		fprintf(stderr, "not known: %s\n", m->report.unknown[i]);
 }
@@ -61,7 +58,7 @@ static int run(const struct lm *m, const int32_t *ids, size_t n)
 	graph_output(g, y, "logits");
 	if (graph_check(g) < 0)
 		goto done;
-	print_unused(m, g);
+	print_unused(m);
 	if (plan_new(&p, g, &o) < 0 || plan_run(p, 0, 0) < 0)
 		goto done;
 	print_largest(plan_data(p, y), shape_elements(&y->shape));
