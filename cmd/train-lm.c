@@ -7,6 +7,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/cmd_graph.h"
+#include "cmd/cmd_sample.h"
 #include "kernels/cpu/level.h"
 #include "lib/data/windows.h"
 #include "lib/eval/roof.h"
@@ -22,6 +23,8 @@ static struct cmd_list allow;
 static bool resume, dry_run;
 static int log_fd = -1;
 static struct progress *progress;
+static struct cmd_sample *sample;
+static const struct training *current; /* for its step, in samples */
 
 static const struct cmd_option options[] = {
 	CMD_PATH('d', "data", &o.data, "FILE",
@@ -91,6 +94,12 @@ static const struct cmd_option options[] = {
 		 "steps between evaluations (default 250; 0: the last alone)"),
 	CMD_SIZE(0, "val-tokens", &o.val_tokens, 0, STEPS_MAX,
 		 "how many of the tokens are looked at (default 0: all)"),
+	CMD_TEXT(0, "sample", &o.sample, "TEXT",
+		 "at each evaluation print how the model goes on with this"),
+	CMD_SIZE(0, "sample-tokens", &o.sample_tokens, 1, COUNT_MAX,
+		 "with so many tokens at most (default 64)"),
+	CMD_REAL(0, "temperature", &o.temperature, 0, 100,
+		 "drawn at this temperature (default 0.8; 0: the likeliest)"),
 	CMD_SIZE(0, "watch", &o.watch, 0, STEPS_MAX,
 		 "every N steps log each parameter's gradient and update"),
 
@@ -155,6 +164,46 @@ static bool checkpoint_asked(void *to)
 {
 	(void)to;
 	return cmd_checkpoint_asked();
+}
+
+/* Samples are the data that this tool writes to stdout. */
+static int write_sample(void *to, struct buffer *text)
+{
+	(void)to;
+	if (!sample)
+		return 0;
+	if (cmd_sample_write(sample, text) < 0)
+		return -1;
+	progress_wipe(progress);
+	cmd_printf("--- step %" PRIu64 "\n", training_step_number(current));
+	cmd_print_bytes(buffer_bytes(text));
+	cmd_print_char('\n');
+	if (fflush(stdout) != 0)
+		return err_system("stdout");
+	return 0;
+}
+
+static int open_sample(const struct training *t)
+{
+	const struct training_options *all = training_options(t);
+
+	current = t;
+	if (!all->sample)
+		return 0;
+	if (!training_tokenizer(t))
+		return err_set(ERR_ARGUMENT, "--sample: the model has no tokenizer in its folder");
+	return cmd_sample_new(
+		&sample, &(struct cmd_sample_options){
+				 .config = training_model(t)->config,
+				 .store = training_model(t)->store,
+				 .tokenizer = training_tokenizer(t),
+				 .backend = cmd_device(),
+				 .team = cmd_team(),
+				 .compute = all->dtype == TRAINING_BF16 ? DTYPE_BF16 : DTYPE_F32,
+				 .prompt = all->sample,
+				 .tokens = (size_t)all->sample_tokens,
+				 .temperature = all->temperature,
+				 .seed = all->seed });
 }
 
 static int write_log(void *to, struct bytes line)
@@ -235,6 +284,16 @@ static void say_stopped(const struct training *t)
 		 strcmp(device, "cpu") == 0 ? "" : device);
 }
 
+/* A run that fails gives its folder back first: what it left nothing in goes again. */
+static void must(struct training *t, int result)
+{
+	if (result == 0)
+		return;
+	progress_wipe(progress);
+	training_close(t);
+	cmd_check(result);
+}
+
 static void run(struct training *t)
 {
 	enum training_event event = TRAINING_STEPPED;
@@ -243,7 +302,7 @@ static void run(struct training *t)
 		measure_plans(t);
 	progress = cmd_progress("train-lm", "steps", training_options(t)->steps);
 	while (event == TRAINING_STEPPED) {
-		cmd_check(training_next(t, &event));
+		must(t, training_next(t, &event));
 		report(t, cmd_report_asked());
 	}
 	if (cmd_graph.op_stats)
@@ -258,7 +317,7 @@ static void describe(struct training *t)
 {
 	struct buffer b = { 0 };
 
-	cmd_check(training_describe(t, &b));
+	must(t, training_describe(t, &b));
 	cmd_print_bytes(buffer_bytes(&b));
 	buffer_free(&b);
 }
@@ -302,6 +361,7 @@ int main(int argc, char **argv)
 						   .warn = say_warning,
 						   .stop = stop_asked,
 						   .checkpoint = checkpoint_asked,
+						   .sample = write_sample,
 						   .log = write_log } };
 	struct plan_options plan = { 0 };
 	struct training *t;
@@ -330,9 +390,11 @@ int main(int argc, char **argv)
 	} else if (dry_run) {
 		describe(t);
 	} else {
+		must(t, open_sample(t));
 		cmd_stop_gracefully();
 		run(t);
 	}
+	cmd_sample_free(sample);
 	training_close(t);
 	return cmd_end();
 }

@@ -230,6 +230,16 @@ const struct training_report *training_last(const struct training *t)
 	return &t->report;
 }
 
+const struct training_model *training_model(const struct training *t)
+{
+	return &t->model;
+}
+
+const struct tokenizer *training_tokenizer(const struct training *t)
+{
+	return t->tokenizer;
+}
+
 struct trainer *training_trainer(struct training *t)
 {
 	return t->trainer;

@@ -9,7 +9,9 @@
 #ifndef LIB_TRAIN_TRAINING_H
 #define LIB_TRAIN_TRAINING_H
 
+#include "lib/text/tokenizer.h"
 #include "lib/train/trainer.h"
+#include "lib/train/training_model.h"
 #include "lib/train/training_options.h"
 #include "lib/train/training_report.h"
 
@@ -21,7 +23,8 @@ struct training_hooks {
 	/* Whether to end with a checkpoint as soon as may be; asked before each micro-batch. */
 	bool (*stop)(void *to);
 	bool (*checkpoint)(void *to); /* whether to write one after this step, asked once a step */
-	void (*sample)(void *to, uint64_t step, const char *text);
+	/* At each evaluation, or where it would be without --val: appends a text that the model writes; empty is none. */
+	int (*sample)(void *to, struct buffer *text);
 	int (*log)(void *to, struct bytes line); /* each line of the log, without its end */
 };
 
@@ -62,6 +65,9 @@ int training_next(struct training *t, enum training_event *event);
 /* Of the last step: the progress line's numbers. */
 const struct training_report *training_last(const struct training *t);
 struct trainer *training_trainer(struct training *t);
+/* For who writes samples: the model as it is now, and its tokenizer, or NULL. */
+const struct training_model *training_model(const struct training *t);
+const struct tokenizer *training_tokenizer(const struct training *t);
 
 /* What a run would do, for people: parameters, steps, tokens, the schedule, memory. */
 int training_describe(struct training *t, struct buffer *out);

@@ -7,6 +7,7 @@
 
 #include "formats/json.h"
 #include "lib/base/err.h"
+#include "lib/base/memory.h"
 #include "lib/train/training_parts.h"
 
 #define SAID_MAX 2048
@@ -106,17 +107,26 @@ int training_log_step(struct training *t)
 int training_log_event(struct training *t, const char *name, const char *format, ...)
 {
 	struct buffer line = { 0 };
-	char more[SAID_MAX];
 	va_list args;
+	char *more = NULL;
+	int n;
 
 	va_start(args, format);
-	vsnprintf(more, sizeof(more), format, args);
+	n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (n >= 0)
+		more = mem_new((size_t)n + 1, 1);
+	if (!more)
+		return -1;
+	va_start(args, format);
+	vsnprintf(more, (size_t)n + 1, format, args);
 	va_end(args);
 	buffer_put_u8(&line, '{');
 	json_put_text_member(&line, "event", bytes_of(name));
 	json_put_u64_member(&line, "step", t->state.step);
 	buffer_put_text(&line, more);
 	buffer_put_u8(&line, '}');
+	free(more);
 	return put_line(t, &line);
 }
 

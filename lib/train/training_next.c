@@ -4,6 +4,7 @@
 #include <math.h>
 #include <sys/resource.h>
 
+#include "formats/json.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/train/training_parts.h"
@@ -139,6 +140,28 @@ static int evaluate(struct training *t, bool *best)
 	return 0;
 }
 
+static int sample(struct training *t)
+{
+	const struct training_hooks *h = &t->setup->hooks;
+	struct buffer text = { 0 }, more = { 0 };
+	int result;
+
+	if (!h->sample || !is_due(t->o.val_every, t->state.step, t->o.steps))
+		return 0;
+	result = h->sample(h->to, &text);
+	if (result == 0 && text.size) {
+		buffer_put_text(&more, ",\"text\":");
+		json_put_string(&more, buffer_bytes(&text));
+		buffer_put_u8(&more, 0);
+		result = buffer_check(&more);
+		if (result == 0)
+			result = training_log_event(t, "sample", "%s", more.data);
+	}
+	buffer_free(&text);
+	buffer_free(&more);
+	return result;
+}
+
 static bool checkpoint_asked(const struct training *t)
 {
 	const struct training_hooks *h = &t->setup->hooks;
@@ -150,7 +173,7 @@ static int finish_step(struct training *t, enum training_event *event)
 {
 	bool best, last = t->state.step == t->o.steps, stop, due;
 
-	if (training_poll_writing(t) < 0 || evaluate(t, &best) < 0)
+	if (training_poll_writing(t) < 0 || evaluate(t, &best) < 0 || sample(t) < 0)
 		return -1;
 	note_time(t);
 	if (training_log_watched(t) < 0 || training_log_step(t) < 0)

@@ -426,3 +426,44 @@ lower()
 	works train-lm --dry-run -d data/train.tok --checkpoint-async on m0
 	has "$out" 'copy to be written'
 }
+
+# A model with a tokenizer, and its tokens, of this tree's own pages.
+with_tokenizer()
+{
+	cat-docs -q --split blank "$ROOT/README.md" "$MAN/tokenize.1" "$MAN/pack-tokens.1" >docs
+	train-tokenizer -q -v 400 --eos '<end>' -o tok/ docs
+	tokenize -q -t tok/ docs | pack-tokens -q -o text.tok -
+	init-lm -q -t tok/ --layers 2 --width 32 --heads 2 --kv-heads 1 --ffn 64 --context 64 -o m1
+}
+
+@test 'samples: printed at each evaluation, in the log, the same each time, and no bit of the run differs' {
+	with_tokenizer
+	works train-lm -q -d text.tok -c 32 -b 8 --steps 30 --val-every 10 --lr 1e-2 --sample 'The tokens' --sample-tokens 12 -o run m1
+	[ "$(grep -c '^--- step [123]0$' "$out")" = 3 ]
+	[ "$(grep -c '^The tokens' "$out")" = 3 ]
+	[ "$(grep -c '"event":"sample"' run/log.jsonl)" = 3 ]
+	has run/log.jsonl '"text":"The tokens'
+	cp "$out" first
+	works train-lm -q -d text.tok -c 32 -b 8 --steps 30 --val-every 10 --lr 1e-2 --sample 'The tokens' --sample-tokens 12 -j1 -o two m1
+	same_bytes first "$out"
+	works train-lm -q -d text.tok -c 32 -b 8 --steps 30 --val-every 10 --lr 1e-2 -o plain m1
+	same_run run plain
+	same_run run two
+	[ -s run/last/tokenizer.json ] && [ -s run/last/tokenizer_config.json ]
+	refuses train-lm -q -d data/train.tok -c 32 --sample x -o x m0
+	one_line_error 'no tokenizer'
+	[ ! -e x ]
+	on_full_disk train-lm -q -d text.tok -c 32 -b 8 --steps 2 --sample x -o y m1
+	closed_stdout train-lm -q -d text.tok -c 32 -b 8 --steps 2 --sample x -o z m1
+}
+
+@test 'tokens of another tokenizer are refused' {
+	with_tokenizer
+	train-tokenizer -q -v 399 --eos '<end>' -o other/ docs
+	tokenize -q -t other/ docs | pack-tokens -q -o other.tok -
+	refuses train-lm -d other.tok -c 32 -o run m1
+	one_line_error 'other.tok' 'm1'
+	[ ! -e run ]
+	pack-tokens -q --from ids --vocab 300 --separator none -o known.tok ids
+	works train-lm -q -d known.tok -c 32 -b 8 --steps 1 -o run m1
+}
