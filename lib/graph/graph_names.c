@@ -247,13 +247,12 @@ struct tensor *graph_param_compute(struct graph *g, const char *name, struct sha
 
 struct tensor *graph_find(const struct graph *g, const char *name)
 {
+	const struct store_entry *e = g->store ? store_find(g->store, name) : NULL;
+
 	for (size_t i = 0; i < g->n_names; i++)
 		if (strcmp(g->names[i].name, name) == 0)
 			return g->names[i].tensor;
-	for (size_t i = 0; i < g->n_parameters; i++)
-		if (g->parameters[i] && strcmp(tensor_entry(g->parameters[i])->name, name) == 0)
-			return g->parameters[i];
-	return NULL;
+	return e && e->place < g->n_parameters ? g->parameters[e->place] : NULL;
 }
 
 const char *graph_name_of(const struct graph *g, const struct tensor *t)
