@@ -1,0 +1,356 @@
+/* eval-lm - how well a language model foretells texts */
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "cmd/cmd.h"
+#include "cmd/cmd_graph.h"
+#include "formats/json.h"
+#include "formats/tokenizer_open.h"
+#include "lib/base/clock.h"
+#include "lib/base/memory.h"
+#include "lib/data/token_document.h"
+#include "lib/data/windows.h"
+#include "lib/eval/perplexity.h"
+#include "lib/eval/roof.h"
+
+#define CONTEXT_MOST 2048 /* unless it is asked for */
+
+static const char *data, *tokenizer_path, *split_name, *field = "text";
+static bool raw, docs, joined, per_document, json;
+static uint64_t context, stride, batch_tokens, max_docs = UINT64_MAX;
+static int special = SPECIAL_PLAIN, dtype;
+
+static const char *const special_words[] = { "plain", "parse", "refuse", NULL };
+static const char *const documents_words[] = { "apart", "joined", NULL };
+static const char *const dtype_words[] = { "f32", "bf16", NULL };
+static int documents;
+
+static const struct cmd_option options[] = {
+	CMD_PATH('d', "data", &data, "FILE",
+		 "what to foretell: packed tokens, a token stream, or text (default stdin)"),
+	CMD_FLAG(0, "raw", &raw, "the data are one document of plain text"),
+	CMD_FLAG(0, "docs", &docs, "the data are documents: JSON lines"),
+	CMD_TEXT(0, "field", &field, "NAME", "with --docs: the field that holds the text"),
+	CMD_PATH('t', "tokenizer", &tokenizer_path, "FILE", "the tokenizer (default: the model's)"),
+	CMD_TEXT(0, "split", &split_name, "NAME", "how a rank file splits text, as for tokenize"),
+	CMD_ENUM(0, "special", &special, special_words, "HOW",
+		 "special tokens in text: plain (default), parse or refuse"),
+	CMD_SIZE('c', "ctx", &context, 1, WINDOW_LENGTH_MAX,
+		 "tokens of a window (default: the model's context, 2048 at most)"),
+	CMD_SIZE(0, "stride", &stride, 1, WINDOW_LENGTH_MAX,
+		 "a window begins every N tokens (default: the context)"),
+	CMD_SIZE(0, "batch-tokens", &batch_tokens, 1, WINDOW_LENGTH_MAX,
+		 "tokens computed at a time (default 2048; at least the context)"),
+	CMD_ENUM(0, "documents", &documents, documents_words, "HOW",
+		 "apart (default), or joined to one text"),
+	CMD_SIZE('n', "max-docs", &max_docs, 1, UINT64_MAX, "stop after N documents"),
+	CMD_FLAG('p', "per-document", &per_document, "a row for each document"),
+	CMD_FLAG(0, "json", &json, "JSON lines"),
+	CMD_ENUM(0, "dtype", &dtype, dtype_words, "TYPE",
+		 "what is computed in: f32 (default) or bf16"),
+	CMD_GRAPH,
+	CMD_FLAG(0, "op-stats", &cmd_graph.op_stats,
+		 "a table of what ran, on stderr: time, share of the roofline"),
+	CMD_QUIET,
+	CMD_END,
+};
+
+static const struct cmd_spec spec = {
+	.name = "eval-lm",
+	.operands = "model",
+	.summary = "measure how well a language model foretells texts",
+	.options = options,
+	.notes =
+		"MODEL is a folder or a .gguf. The data are a token stream or a packed token file, "
+		"unless --raw\n"
+		"or --docs say what else.",
+	.min_operands = 1,
+	.max_operands = 1,
+};
+
+static struct arena *arena;
+static struct tokenizer *tokenizer;
+static struct lm model;
+static struct perplexity *perplexity;
+/* Bytes of the text that each document's scored tokens stand for; of joined documents all are in the first. */
+static uint64_t *bytes, n_bytes;
+static size_t bytes_capacity;
+
+/* --- opening --- */
+
+static void open_tokenizer(const char *model_path)
+{
+	const char *path = tokenizer_path ? tokenizer_path : model_path;
+
+	cmd_check(arena_new(&arena));
+	if (tokenizer_open(&tokenizer, arena, path, split_name) == 0)
+		return;
+	if (!tokenizer_path && err_last() == ERR_MISSING)
+		cmd_die("%s; -t FILE names a tokenizer", err_text());
+	cmd_die("%s", err_text());
+}
+
+static void open_model(const char *path)
+{
+	cmd_check(lm_open(&model, path, &(struct lm_open_options){ .frozen = true }));
+	if (model.config->vocab_size < tokenizer_vocab_size(tokenizer))
+		cmd_warn("%s: has a vocabulary of %" PRIu64 ", the tokenizer one of %" PRIu32, path,
+			 model.config->vocab_size, tokenizer_vocab_size(tokenizer));
+}
+
+static void make_perplexity(void)
+{
+	struct plan_options plan = { 0 };
+
+	if (!context)
+		context =
+			model.config->context < CONTEXT_MOST ? model.config->context : CONTEXT_MOST;
+	if (!stride)
+		stride = context;
+	if (stride > context)
+		cmd_misuse("--stride %" PRIu64 " is more than the context, %" PRIu64
+			   ": tokens between would be left out",
+			   stride, context);
+	cmd_plan_options(&plan);
+	cmd_check(perplexity_new(
+		&perplexity, model.config, model.store,
+		&(struct perplexity_options){ .backend = plan.backend,
+					      .team = plan.team,
+					      .compute = dtype ? DTYPE_BF16 : DTYPE_F32,
+					      .rope_paired = model.rope_paired,
+					      .context = (uint32_t)context,
+					      .stride = (uint32_t)stride,
+					      .rows = (size_t)batch_tokens,
+					      .memory = plan.memory,
+					      .without = plan.without,
+					      .strict = plan.strict }));
+	plan_measure(perplexity_plan(perplexity), cmd_graph.op_stats);
+}
+
+static struct token_documents *open_data(const char *model_path)
+{
+	struct token_document_options o = {
+		.path = cmd_input(data),
+		.field = field,
+		.tokenizer_path = tokenizer_path ? tokenizer_path : model_path,
+		.encode = { .special = (enum special_mode)special, .post_process = true },
+		.input = raw	? TOKEN_INPUT_TEXT
+			 : docs ? TOKEN_INPUT_RECORDS
+				: TOKEN_INPUT_TOKENS,
+	};
+	struct token_documents *d;
+
+	if (token_documents_open(&d, tokenizer, &o) < 0)
+		cmd_die("%s%s", err_text(),
+			o.input == TOKEN_INPUT_TOKENS && err_last() == ERR_FORMAT
+				? "; text needs --raw or --docs"
+				: "");
+	return d;
+}
+
+/* --- documents --- */
+
+static void keep_bytes(uint64_t n)
+{
+	if (n_bytes == bytes_capacity) {
+		size_t wanted = bytes_capacity ? 2 * bytes_capacity : 64;
+		void *more = realloc(bytes, wanted * sizeof(*bytes));
+
+		if (!more)
+			cmd_die("no memory for %zu documents", wanted);
+		bytes = more;
+		bytes_capacity = wanted;
+	}
+	bytes[n_bytes++] = n;
+}
+
+/* Bytes of the text that the tokens from AT on stand for; special tokens stand for none. */
+static uint64_t bytes_after(const struct token_document *d, size_t at)
+{
+	uint64_t n = d->n > at ? d->text.size - (at ? d->spans[at - 1].to : 0) : 0;
+
+	for (size_t i = at; i < d->n; i++) {
+		const struct added_spec *added = tokenizer_added(tokenizer, d->ids[i]);
+
+		if (added && added->special)
+			n -= d->spans[i].to - d->spans[i].from;
+	}
+	return n;
+}
+
+static void read_apart(struct token_documents *in, struct progress *p)
+{
+	struct token_document d;
+	uint64_t before = 0;
+
+	while (n_bytes < max_docs && cmd_check(token_documents_next(in, SIZE_MAX, &d)) > 0) {
+		cmd_check(perplexity_add(perplexity, d.ids, d.n));
+		keep_bytes(bytes_after(&d, 1));
+		progress_add(p, perplexity_scored(perplexity) - before);
+		before = perplexity_scored(perplexity);
+	}
+}
+
+static void read_joined(struct token_documents *in)
+{
+	struct buffer ids = { 0 };
+	struct token_document d;
+	uint64_t all = 0;
+
+	for (uint64_t i = 0; i < max_docs && cmd_check(token_documents_next(in, SIZE_MAX, &d)) > 0;
+	     i++) {
+		all += bytes_after(&d, ids.size ? 0 : 1);
+		buffer_put(&ids, d.ids, d.n * sizeof(*d.ids));
+	}
+	cmd_check(buffer_check(&ids));
+	cmd_check(perplexity_add(perplexity, (const uint32_t *)(const void *)ids.data,
+				 ids.size / sizeof(uint32_t)));
+	keep_bytes(all);
+	buffer_free(&ids);
+}
+
+/* --- results --- */
+
+static double bits_per_byte(double loss_sum, uint64_t n)
+{
+	return n ? loss_sum / log(2) / (double)n : NAN;
+}
+
+static void put_number(struct buffer *b, const char *key, double value)
+{
+	json_put_key(b, key);
+	if (isfinite(value))
+		json_put_f64(b, value);
+	else
+		buffer_put_text(b, "null");
+}
+
+static void flush(struct buffer *b)
+{
+	cmd_check(buffer_check(b));
+	cmd_print_bytes(buffer_bytes(b));
+	buffer_clear(b);
+}
+
+static void put_document(struct buffer *b, size_t i)
+{
+	struct perplexity_sum s = perplexity_text(perplexity, i);
+	double loss = s.scored ? s.loss / (double)s.scored : NAN;
+	double bits = bits_per_byte(s.loss, bytes[i]);
+
+	if (!json) {
+		buffer_format(b, "%zu\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%.6f\t%.4f\t%.4f\n",
+			      i, s.tokens, s.scored, bytes[i], loss, exp(loss), bits);
+		return;
+	}
+	buffer_put_u8(b, '{');
+	json_put_u64_member(b, "document", i);
+	json_put_u64_member(b, "tokens", s.tokens);
+	json_put_u64_member(b, "scored", s.scored);
+	json_put_u64_member(b, "bytes", bytes[i]);
+	put_number(b, "loss", loss);
+	put_number(b, "perplexity", exp(loss));
+	put_number(b, "bits_per_byte", bits);
+	buffer_put_text(b, "}\n");
+}
+
+static void print_documents(void)
+{
+	struct buffer b = { 0 };
+
+	if (!json)
+		cmd_printf("document\ttokens\tscored\tbytes\tloss\tperplexity\tbits_per_byte\n");
+	for (size_t i = 0; i < perplexity_n(perplexity); i++) {
+		put_document(&b, i);
+		flush(&b);
+	}
+	buffer_free(&b);
+}
+
+static void put_json(struct buffer *b, const struct perplexity_result *r, uint64_t all)
+{
+	buffer_put_u8(b, '{');
+	json_put_u64_member(b, "documents", r->texts);
+	json_put_u64_member(b, "tokens", r->tokens);
+	json_put_u64_member(b, "scored", r->scored);
+	json_put_u64_member(b, "bytes", all);
+	json_put_u64_member(b, "ctx", context);
+	json_put_u64_member(b, "stride", stride);
+	put_number(b, "loss", r->loss);
+	put_number(b, "loss_error", r->error);
+	put_number(b, "perplexity", exp(r->loss));
+	put_number(b, "perplexity_error", exp(r->loss) * r->error);
+	put_number(b, "bits_per_byte", bits_per_byte(r->loss * (double)r->scored, all));
+	put_number(b, "bits_per_byte_error", bits_per_byte(r->error * (double)r->scored, all));
+	buffer_put_text(b, "}\n");
+}
+
+static void put_text(struct buffer *b, const struct perplexity_result *r, uint64_t all)
+{
+	buffer_format(b, "documents      %" PRIu64 "\n", r->texts);
+	buffer_format(b, "tokens         %" PRIu64 ", %" PRIu64 " scored\n", r->tokens, r->scored);
+	buffer_format(b, "bytes          %" PRIu64 "\n", all);
+	buffer_format(b, "windows        %" PRIu64 " tokens every %" PRIu64 "\n", context, stride);
+	buffer_format(b, "loss           %.6f +- %.6f\n", r->loss, r->error);
+	buffer_format(b, "perplexity     %.4f +- %.4f\n", exp(r->loss), exp(r->loss) * r->error);
+	buffer_format(b, "bits per byte  %.5f +- %.5f\n",
+		      bits_per_byte(r->loss * (double)r->scored, all),
+		      bits_per_byte(r->error * (double)r->scored, all));
+}
+
+static void print_result(double seconds)
+{
+	struct perplexity_result r = perplexity_result(perplexity);
+	struct buffer b = { 0 };
+	uint64_t all = 0;
+
+	for (uint64_t i = 0; i < n_bytes; i++)
+		all += bytes[i];
+	if (r.scored == 0)
+		cmd_die("%s: %" PRIu64 " documents, and no token in them has one before it",
+			data ? data : "stdin", r.texts);
+	if (json)
+		put_json(&b, &r, all);
+	else
+		put_text(&b, &r, all);
+	flush(&b);
+	buffer_free(&b);
+	cmd_note("%.0f tokens/s", (double)r.scored / seconds);
+}
+
+int main(int argc, char **argv)
+{
+	struct token_documents *in;
+	struct progress *p;
+	uint64_t start;
+
+	cmd_begin(&spec, &argc, &argv);
+	if (raw && docs)
+		cmd_misuse("--raw and --docs: only one of them");
+	joined = documents == 1;
+	open_tokenizer(argv[0]);
+	open_model(argv[0]);
+	in = open_data(argv[0]);
+	make_perplexity();
+	p = cmd_progress("foretell", "tokens", 0);
+	start = clock_ns();
+	if (joined)
+		read_joined(in);
+	else
+		read_apart(in, p);
+	cmd_check(perplexity_end(perplexity));
+	progress_end(p);
+	if (per_document)
+		print_documents();
+	print_result(clock_seconds(start, clock_ns()));
+	cmd_op_stats(perplexity_plan(perplexity), NULL);
+	token_documents_close(in);
+	perplexity_free(perplexity);
+	free(bytes);
+	lm_close(&model);
+	tokenizer_free(tokenizer);
+	arena_free(arena);
+	return cmd_end();
+}
