@@ -1,18 +1,20 @@
 /* cat-docs - write the documents of files, folders and archives as JSON lines */
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "formats/json.h"
 #include "lib/base/number.h"
 #include "lib/base/base64.h"
+#include "lib/base/memory.h"
+#include "lib/base/write_behind.h"
 #include "lib/data/documents.h"
 #include "lib/data/shuffle.h"
 
-#define WRITE_AT \
- ((size_t)1 << 16) /* bytes that are written at once: what a pipe holds, or a part of it */
-#define PIECE ((size_t)3 << 16) /* bytes of a text that are encoded at once: a multiple of 3 */
+#define WRITE_AT ((size_t)1 << 17) /* bytes that are written at once */
+#define PIECE	 ((size_t)3 << 16) /* bytes of a text that are encoded at once: a multiple of 3 */
 
 static const char *const splits[] = { "file", "line", "blank", "form-feed", NULL };
 static const char *const invalids[] = { "refuse", "keep", "replace", NULL };
@@ -60,24 +62,20 @@ static const struct cmd_spec spec = {
 	.max_operands = -1,
 };
 
-static struct buffer line;
+static struct buffer line; /* or many of them */
+static struct write_behind *output;
 static struct progress *progress;
 
-/* Writes the first N bytes of LINE. */
-static void write_line(size_t n)
+static void write_lines(void)
 {
-	cmd_check(buffer_check(&line));
-	cmd_print_bytes((struct bytes){ line.data, n });
-	progress_add(progress, n);
-	line.size -= n;
-	memmove(line.data, line.data + n, line.size);
+	progress_add(progress, line.size);
+	cmd_check(write_behind_put(output, &line));
 }
 
-/* Whole blocks alone: a pipe takes one without waiting for who reads it. */
-static void write_blocks(void)
+static void write_enough(void)
 {
 	if (line.size >= WRITE_AT)
-		write_line(line.size - line.size % WRITE_AT);
+		write_lines();
 }
 
 /* A long text is written in pieces, so that it is not held twice. */
@@ -92,7 +90,7 @@ static void put_text(const struct document *doc)
 			json_put_escaped(&line, piece);
 		else
 			base64_put(&line, piece);
-		write_blocks();
+		write_enough();
 	}
 }
 
@@ -141,7 +139,7 @@ static void put_document(const struct document *doc)
 		buffer_put(&line, doc->fields.data, doc->fields.size);
 	}
 	buffer_put_text(&line, "}\n");
-	write_blocks();
+	write_enough();
 }
 
 /* --- the summary --- */
@@ -189,13 +187,16 @@ static void say_summary(const struct documents_counts *c)
 /* What was read before trouble came is written, and then the trouble told. */
 static int check(int result)
 {
+	char *why;
+
 	if (result >= 0)
 		return result;
 	progress_end(progress);
 	progress = NULL;
-	cmd_print_bytes(buffer_bytes(&line));
-	fflush(stdout);
-	return cmd_check(result);
+	why = mem_copy(err_text(), strlen(err_text()));
+	write_lines();
+	cmd_check(write_behind_wait(output));
+	cmd_die("%s", why ? why : "out of memory");
 }
 
 static void copy(struct documents *d)
@@ -247,14 +248,18 @@ int main(int argc, char **argv)
 			.crlf = crlf,
 		}));
 	cmd_output_much();
+	cmd_check(write_behind_new(&output, STDOUT_FILENO, "stdout"));
 	progress = cmd_progress("write documents", "B", 0);
 	if (shuffle_buffer)
 		copy_shuffled(d);
 	else
 		copy(d);
-	write_line(line.size);
+	write_lines();
+	cmd_check(write_behind_wait(output));
 	progress_end(progress);
 	say_summary(documents_counts(d));
 	documents_close(d);
+	write_behind_free(output);
+	buffer_free(&line);
 	return cmd_end();
 }

@@ -60,6 +60,18 @@ static char *put_blocks(char *out, const unsigned char *p, size_t n)
 	return out;
 }
 
+/* The last N bytes, from SCAN_WIDTH on and fewer than two times as many, when none needs an escape; else NULL. */
+static char *put_plain_end(char *out, const unsigned char *p, size_t n)
+{
+	scan_bytes first = scan_load(p), last = scan_load(p + n - SCAN_WIDTH);
+
+	if (json_stops(first) | json_stops(last))
+		return NULL;
+	scan_store(out, first);
+	scan_store(out + n - SCAN_WIDTH, last);
+	return out + n;
+}
+
 /* N bytes, nothing behind which can be read: the last ones are copied to where something can. */
 static char *put_piece(char *out, const unsigned char *p, size_t n)
 {
@@ -68,8 +80,11 @@ static char *put_piece(char *out, const unsigned char *p, size_t n)
 	size_t n_blocks = n <= MOST ? 0 : n / SCAN_WIDTH - 1;
 	size_t n_last = n - n_blocks * SCAN_WIDTH;
 	size_t last_blocks = (n_last + SCAN_WIDTH - 1) / SCAN_WIDTH;
+	char *end;
 
 	out = put_blocks(out, p, n_blocks);
+	if (n_last >= SCAN_WIDTH && (end = put_plain_end(out, p + n - n_last, n_last)))
+		return end;
 	memset(last + MOST, ' ', sizeof last - MOST);
 	if (n >= MOST)
 		memcpy(last, p + n - MOST, MOST); /* without a call */

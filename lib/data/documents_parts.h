@@ -139,9 +139,10 @@ struct text_reader {
 	size_t line_from, searched; /* of the line that is looked at; no end before SEARCHED */
 	uint64_t base;		    /* place of data[0] in the input */
 	uint64_t line;		    /* lines, or pages, that ended before LINE_FROM */
-	uint64_t piece_line;
-	size_t valid; /* bytes before it, from FROM on, are known to be UTF-8 */
-	size_t no_cr; /* no CR from FROM on stands before it */
+	uint64_t piece_line,
+		source_line; /* of the present piece; whose digits end the source, or 0 */
+	size_t valid;	     /* bytes before it, from FROM on, are known to be UTF-8 */
+	size_t no_cr;	     /* no CR from FROM on stands before it */
 	bool has_text, file_done;
 	struct buffer source, text; /* the source begins with the input's name */
 	size_t name_size;

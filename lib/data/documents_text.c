@@ -7,12 +7,14 @@
 #include <stdlib.h>
 
 #include "lib/base/memory.h"
+#include "lib/base/scan.h"
 #include "lib/base/utf8.h"
 #include "lib/data/documents_parts.h"
 
 #define FIRST_BUFFER ((size_t)1 << 20)
 #define LARGE_FILE   ((size_t)1 << 24)
 #define READ_MOST    ((size_t)1 << 18) /* bytes that are still in the cache when they are looked at */
+#define NEAR	     ((size_t)128)
 
 void text_reader_free(struct text_reader *r)
 {
@@ -28,7 +30,7 @@ void text_reader_begin(struct text_reader *r, const struct reader_options *o, st
 	r->in = in;
 	r->base = in->offset;
 	r->from = r->to = r->line_from = r->searched = r->valid = r->no_cr = 0;
-	r->line = 0;
+	r->line = r->source_line = 0;
 	r->has_text = r->file_done = false;
 	buffer_clear(&r->source);
 	buffer_put_text(&r->source, in->name);
@@ -111,6 +113,20 @@ static int fill(struct text_reader *r, bool *more)
 	return 0;
 }
 
+/* The first END in N bytes; NULL. Lines are short: a call takes longer than looking at some bytes here. */
+static const char *find_byte(const char *p, size_t n, char end)
+{
+	size_t at = 0;
+
+	for (; at < NEAR && n - at >= SCAN_WIDTH; at += SCAN_WIDTH) {
+		uint64_t found = scan_mask(scan_equal(scan_load(p + at), end));
+
+		if (found)
+			return p + at + scan_first(found);
+	}
+	return memchr(p + at, end, n - at);
+}
+
 /*
  * The end of the line that begins at line_from, behind its END, or where the input ends: 1 and its
  * place to *AT, 0 when the input had ended before, -1.
@@ -121,12 +137,8 @@ static int find_end(struct text_reader *r, char end, size_t *at)
 	bool more;
 
 	for (;;) {
-		if (r->to > r->searched && r->data[r->searched] == end) {
-			*at = ++r->searched;
-			return 1;
-		}
 		found = r->to > r->searched
-				? memchr(r->data + r->searched, end, r->to - r->searched)
+				? find_byte(r->data + r->searched, r->to - r->searched, end)
 				: NULL;
 		r->searched = found ? (size_t)(found + 1 - r->data) : r->to;
 		*at = r->searched;
@@ -340,14 +352,33 @@ static void look_at_crlf(struct text_reader *r, struct bytes *text)
 		drop_cr(mended ? r->text.data : r->data + at, &text->size, lines);
 }
 
-/* The name, and the line or page where there are several documents in the input. */
+/* Adds N, at most 9, to the digits at the end of the source; false when it has too few. */
+static bool count_on(struct text_reader *r, uint64_t n)
+{
+	char *digit = r->source.data + r->source.size - 1;
+
+	if ((*digit = (char)(*digit + n)) <= '9')
+		return true;
+	for (*digit = (char)(*digit - 10); *--digit == '9';)
+		*digit = '0';
+	if (*digit == ':')
+		return false;
+	++*digit;
+	return true;
+}
+
+/* The name, and the line or page where there are several documents in the input: mostly one of the next few. */
 static int set_source(struct text_reader *r, struct document *out)
 {
-	r->source.size = r->name_size;
-	if (r->o->options->split != DOCUMENTS_FILE) {
+	uint64_t on = r->piece_line - r->source_line;
+
+	if (r->o->options->split != DOCUMENTS_FILE &&
+	    (!r->source_line || on > 9 || !count_on(r, on))) {
+		r->source.size = r->name_size;
 		buffer_put_u8(&r->source, ':');
 		buffer_put_decimal(&r->source, r->piece_line);
 	}
+	r->source_line = r->piece_line;
 	out->source = buffer_bytes(&r->source);
 	return buffer_check(&r->source);
 }
@@ -375,8 +406,9 @@ int text_reader_next(struct text_reader *r, struct document *out)
 	if (out->text.size > r->o->max_bytes)
 		return fail_long(r);
 	at = (size_t)(out->text.data - r->data);
-	if (document_check(r->o, known_valid(r, at, out->text.size), &r->text, r->in->name,
-			   r->base + at, out))
+	out->utf8 = r->valid >= at + out->text.size;
+	if (!out->utf8 && document_check(r->o, known_valid(r, at, out->text.size), &r->text,
+					 r->in->name, r->base + at, out))
 		return -1;
 	look_at_crlf(r, &out->text);
 	return set_source(r, out) ? -1 : 1;

@@ -77,6 +77,36 @@ static void test_splits(void)
 	READS("a\f\fb\n\f", &o, "t:1=a|t:3=b\n|end");
 }
 
+/* 3,000 lines with none to twelve empty ones behind each: every step of the number that the source ends in. */
+static void test_line_numbers(void)
+{
+	struct documents_options o = { .split = DOCUMENTS_LINE };
+	struct buffer text = { 0 }, want = { 0 };
+	struct documents *d;
+	struct document doc;
+	size_t n = 0, line = 1, wrong = 0;
+	const char *path;
+
+	for (size_t i = 0; i < 3000; i++) {
+		buffer_put_u8(&text, 'a');
+		for (size_t k = 0; k <= i % 13; k++)
+			buffer_put_u8(&text, '\n');
+	}
+	path = tap_file("9", text.data, text.size);
+	tap_works(documents_open(&d, &path, 1, &o), "open");
+	for (; documents_next(d, &doc) > 0; n++) {
+		buffer_clear(&want);
+		buffer_format(&want, "%s:%zu", path, line);
+		wrong += !bytes_equal(doc.source, buffer_bytes(&want));
+		line += n % 13 + 1;
+	}
+	tap_is_u64(n, 3000, "lines");
+	tap_is_u64(wrong, 0, "each with its number");
+	documents_close(d);
+	buffer_free(&text);
+	buffer_free(&want);
+}
+
 /* Lines of 1 to 3,000 bytes, and then one of 3 MB: they cross every edge of the buffer. */
 static void test_lengths(void)
 {
@@ -368,6 +398,7 @@ static void test_damaged_records(void)
 int main(void)
 {
 	tap_run(test_splits);
+	tap_run(test_line_numbers);
 	tap_run(test_lengths);
 	tap_run(test_whole_file);
 	tap_run(test_records);
