@@ -8,6 +8,7 @@
 #include "cmd/cmd_table.h"
 #include "formats/tokenizer_file.h"
 #include "formats/tokenizer_folder.h"
+#include "formats/tokenizer_gguf_pre.h"
 #include "formats/tokenizer_write.h"
 #include "lib/base/number.h"
 #include "lib/model/lm_request.h"
@@ -200,6 +201,25 @@ static void read_tokenizer(void)
 	change_role(&tokens.pad, "--pad", pad);
 	change_role(&tokens.unk, "--unk", unk);
 	size_vocabulary();
+}
+
+/* What Qwen2Tokenizer of transformers 5 puts in place of what the files say. */
+static bool is_qwen2s(void)
+{
+	return gguf_pre_is(&tokens, bytes_of("qwen2")) && tokens.n_normalizers == 1 &&
+	       tokens.normalizers[0].kind == NORMALIZER_NFC &&
+	       tokenizer_find_text(&tokens, bytes_of("<|endoftext|>")) != TOKEN_NONE;
+}
+
+static void warn_of_qwen2(void)
+{
+	if (config.architecture == HF_QWEN2 && !is_qwen2s())
+		cmd_warn("%s: transformers 5 opens the tokenizer of any qwen2 as Qwen2Tokenizer, "
+			 "which "
+			 "gives other ids than this one; --architecture qwen3 or llama is opened "
+			 "as it "
+			 "is",
+			 tokenizer_path);
 }
 
 /* --- --preset list --- */
@@ -438,6 +458,8 @@ int main(int argc, char **argv)
 	check_request(lm_request_config(&config, arena, &request));
 	if (tokenizer_path)
 		cmd_check(lm_request_roles(&config, arena, &tokens));
+	if (tokenizer_path && !dry_run)
+		warn_of_qwen2();
 	if (dry_run) {
 		print_plan();
 	} else {

@@ -149,6 +149,16 @@ tokenizer()
 	has model/tokenizer_config.json '"mask_token": "[MASK]"' '"cls_token": "[CLS]"' '"sep_token": "[SEP]"'
 }
 
+@test 'a tokenizer that transformers 5 would open as another one: a warning' {
+	tokenizer
+	try init-lm -q -t tok -a qwen2 -p nano -o model
+	[ "$status" = 0 ]
+	has "$err" 'tok: transformers 5 opens the tokenizer of any qwen2 as Qwen2Tokenizer'
+	works init-lm -q -t tok -a qwen3 -p nano -o other
+	train-tokenizer -q -v 500 --raw --split qwen2 --normalizer nfc --eos '<|endoftext|>' -o qwen/ text
+	works init-lm -q -t qwen -a qwen2 -p nano -o third
+}
+
 @test 'any file that holds a tokenizer' {
 	local file
 
