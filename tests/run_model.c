@@ -215,6 +215,6 @@ int run_model_checkpoint(struct run_model *m, struct run_folder *r, uint64_t ste
 			       .identities = identities,
 			       .n_identities = 1 };
 
-	return run_folder_checkpoint(
-		r, &(struct run_checkpoint){ &m->config, m->store, &m->rules, companions, &s });
+	return run_folder_checkpoint(r, &(struct run_checkpoint){ &m->config, m->store, &m->rules,
+								  companions, &s, NULL });
 }

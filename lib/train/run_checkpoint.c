@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/tokenizer_write.h"
 #include "lib/base/err.h"
 #include "lib/model/lm_save.h"
 #include "lib/train/run_parts.h"
@@ -24,12 +25,22 @@ static int check_parameters(const struct store *s)
 	return 0;
 }
 
+static int put_companions(struct outdir *d, const struct run_checkpoint *c)
+{
+	if (c->companions)
+		return lm_save_companions(d, c->companions);
+	if (!c->tokenizer)
+		return 0;
+	return lm_save_generation(d, c->config) < 0 ? -1
+						    : tokenizer_write(d, c->tokenizer, NULL, 0);
+}
+
 static int put_files(struct outdir *d, const struct run_checkpoint *c, struct bytes state)
 {
 	if (lm_save_config(d, c->config, c->store) < 0 || check_parameters(c->store) < 0 ||
 	    lm_save_weights(d, c->store, c->rules) < 0)
 		return -1;
-	if (c->companions && lm_save_companions(d, c->companions) < 0)
+	if (put_companions(d, c) < 0)
 		return -1;
 	return run_optimizer_write(d, c->store) < 0 ? -1 : lm_save_text(d, RUN_STATE, state);
 }

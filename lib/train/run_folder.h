@@ -22,6 +22,7 @@
 #include "lib/base/hash.h"
 #include "lib/graph/store.h"
 #include "lib/model/bind.h"
+#include "lib/text/spec.h"
 
 /*
  * What run.json holds. Settings are pairs of text under the names of train-lm's options, in a fixed order; identities are what a run must
@@ -81,6 +82,8 @@ struct run_checkpoint {
 	const char *
 		companions; /* a folder whose tokenizer and generation files are copied along; NULL: none */
 	const struct run_state *state;
+	/* Written as the tokenizer's files where there are no companions (a GGUF has none); NULL: none. */
+	const struct tokenizer_spec *tokenizer;
 };
 
 /*

@@ -54,6 +54,7 @@ static int write_checkpoint(const struct training *t, const struct store *s,
 		.rules = &t->model.rules,
 		.companions = last ? last : t->model.folder,
 		.state = state,
+		.tokenizer = t->tokenizer ? tokenizer_spec(t->tokenizer) : NULL,
 	};
 
 	if (run_folder_checkpoint(t->folder, &c) < 0 ||
