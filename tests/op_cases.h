@@ -76,7 +76,7 @@ enum op_layout {
  */
 struct node *op_case_node(const struct op_case *c, struct graph *g, enum dtype floats,
 			  enum op_layout layout, struct tensor **inputs);
-/* Writes the operands' values, rounded to ROUNDED where they are not exact, and a large number into the gaps between them. */
+/* Writes the operands' values, rounded to ROUNDED where they are not exact, and NaN into the gaps between them. */
 struct plan;
 int op_case_fill(const struct op_case *c, struct plan *p, struct tensor *const *inputs,
 		 enum dtype rounded);
