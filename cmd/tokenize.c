@@ -404,6 +404,15 @@ static int read_record(void *arg, struct bytes *record, struct record_place *pla
 	return raw ? read_text(record, place) : read_line(record, place);
 }
 
+/* A long record is not held twice while it is encoded. */
+static void rest(void *arg)
+{
+	free(input.text);
+	input.text = NULL;
+	if (input.lines)
+		jsonl_shrink(input.lines);
+}
+
 /* --- the end --- */
 
 static void tell_differences(void)
@@ -438,7 +447,7 @@ static void tell_counts(uint64_t n_dropped)
 int main(int argc, char **argv)
 {
 	static char *const standard_input[] = { (char *)"-" };
-	const struct batch_io io = { .read = read_record, .write = write_record };
+	const struct batch_io io = { .read = read_record, .rest = rest, .write = write_record };
 	struct record_options o;
 	struct tokenizer_spec s;
 	struct arena *arena;

@@ -17,6 +17,8 @@
 #include "lib/base/memory.h"
 
 #define FIRST_BUFFER ((size_t)1 << 20)
+#define ENOUGH	     (2 * FIRST_BUFFER)
+#define MUCH	     (4 * FIRST_BUFFER)
 
 struct jsonl {
 	char *name;
@@ -137,9 +139,13 @@ static int make_room(struct jsonl *r)
 /* Reads what comes, at least a byte or the end. */
 static int fill(struct jsonl *r)
 {
-	size_t got;
+	size_t n, got;
 
-	if (make_room(r) || r->read(r->arg, r->data + r->to, r->capacity - r->to, &got))
+	if (make_room(r))
+		return -1;
+	/* Not as much as there is room for: behind a long line little is held then. */
+	n = r->capacity - r->to < FIRST_BUFFER ? r->capacity - r->to : FIRST_BUFFER;
+	if (r->read(r->arg, r->data + r->to, n, &got))
 		return -1;
 	r->at_end = got == 0;
 	r->to += got;
@@ -230,6 +236,27 @@ int jsonl_next(struct jsonl *r, struct bytes *record)
 	while (got == 2);
 	r->failed = got < 0;
 	return got;
+}
+
+void jsonl_shrink(struct jsonl *r)
+{
+	size_t unread = r->to - r->from;
+	char *data;
+
+	if (r->capacity <= MUCH || unread > ENOUGH)
+		return;
+	/* Where there is no memory for it, all stays as it is. */
+	data = malloc(ENOUGH);
+	if (!data)
+		return;
+	memcpy(data, r->data + r->from, unread);
+	free(r->data);
+	r->data = data;
+	r->capacity = ENOUGH;
+	r->passed += r->from;
+	r->searched -= r->from;
+	r->to = unread;
+	r->from = 0;
 }
 
 uint64_t jsonl_line(const struct jsonl *r)

@@ -42,6 +42,9 @@ void jsonl_close(struct jsonl *r); /* NULL is allowed */
  */
 int jsonl_next(struct jsonl *r, struct bytes *record);
 
+/* Gives back what a long line needed, where that is much; the record that came last is not valid any more. */
+void jsonl_shrink(struct jsonl *r);
+
 /* Of the record that came last: its line, from 1, and its first byte's place in the input. */
 uint64_t jsonl_line(const struct jsonl *r);
 uint64_t jsonl_offset(const struct jsonl *r);

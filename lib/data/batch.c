@@ -204,6 +204,8 @@ static bool fill(struct batch *b, struct heap *h)
 		if (got < 0)
 			keep_failure(&b->reading);
 	}
+	if (b->io->rest)
+		b->io->rest(b->io->arg);
 	return got <= 0;
 }
 

@@ -21,6 +21,8 @@ struct batch_io {
 	 * -1 with the error set. The name must outlive the batch.
 	 */
 	int (*read)(void *arg, struct bytes *record, struct record_place *place);
+	/* NULL, or called after some reads: what the last record lies in is not needed any more. */
+	void (*rest)(void *arg);
 	/* 0, or -1 with the error set. */
 	int (*write)(void *arg, const struct encoded_record *r, const struct record_place *place);
 	void *arg;

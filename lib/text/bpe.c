@@ -7,6 +7,8 @@
  */
 #include "lib/text/bpe_parts.h"
 
+#define MANY ((size_t)1 << 16) /* tokens that are given out at once */
+
 static void unload(void *own)
 {
 	struct bpe *b = own;
@@ -144,34 +146,55 @@ int bpe_encode_part(const struct text_model *m, struct bpe_scratch *s, struct by
 	return 0;
 }
 
-/* A piece that is most likely more than a word: in scripts without spaces, or without pre-tokenizer. */
+/*
+ * A piece that is most likely more than a word: in scripts without spaces, or without pre-tokenizer. From *AT until there are
+ * MOST tokens, or more.
+ */
 static int encode_parts(const struct text_model *m, struct bpe_scratch *s, struct bytes piece,
-			struct model_tokens *out)
+			size_t *at, size_t most, struct model_tokens *out)
 {
 	const struct bpe *b = m->own;
+	size_t next;
 
-	if (b->ignore_merges) {
+	if (b->ignore_merges && *at == 0) {
 		uint32_t id = vocabulary_find(&m->vocabulary, piece.data, piece.size);
 
-		if (id != TOKEN_NONE)
+		if (id != TOKEN_NONE) {
+			*at = piece.size;
 			return model_tokens_put(out, id, 0, piece.size);
+		}
 	}
-	for (size_t at = 0, next; at < piece.size; at = next) {
-		next = bpe_cuts_next(&b->cuts, piece, at);
-		if (bpe_encode_part(m, s, (struct bytes){ piece.data + at, next - at }, at, false,
-				    out) < 0)
+	for (; *at < piece.size && out->n < most; *at = next) {
+		next = bpe_cuts_next(&b->cuts, piece, *at);
+		if (bpe_encode_part(m, s, (struct bytes){ piece.data + *at, next - *at }, *at,
+				    false, out) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int bpe_encode(const struct text_model *m, void *own, struct bytes piece, struct model_tokens *out)
+static int encode_most(const struct text_model *m, void *own, struct bytes piece, size_t *at,
+		       size_t most, struct model_tokens *out)
 {
 	const struct bpe *b = m->own;
 
 	if (b->cuts.pairs && (piece.size > SHORT_KEY_MAX || !m->byte_level))
-		return encode_parts(m, own, piece, out);
+		return encode_parts(m, own, piece, at, most, out);
+	*at = piece.size;
 	return bpe_encode_part(m, own, piece, 0, b->ignore_merges, out);
+}
+
+int bpe_encode(const struct text_model *m, void *own, struct bytes piece, struct model_tokens *out)
+{
+	size_t at = 0;
+
+	return encode_most(m, own, piece, &at, SIZE_MAX, out);
+}
+
+static int encode_from(const struct text_model *m, void *own, struct bytes piece, size_t *at,
+		       struct model_tokens *out)
+{
+	return encode_most(m, own, piece, at, out->n + MANY, out);
 }
 
 static uint64_t dropped_so_far(const void *own)
@@ -185,6 +208,7 @@ const struct model_parts model_bpe = {
 	.scratch_new = bpe_scratch_new,
 	.scratch_free = bpe_scratch_free,
 	.encode = bpe_encode,
+	.encode_from = encode_from,
 	.encode_ids = bpe_encode_ids,
 	.sample = bpe_sample,
 	.dropped = dropped_so_far,

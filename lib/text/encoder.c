@@ -83,13 +83,26 @@ int encoding_add(struct encoding *e, uint32_t id, const struct text_span *offset
 
 /* --- pieces --- */
 
-static int model_run(struct encoder *e, struct bytes piece)
+/* PIECE, or of a long one some tokens from *AT on, which is moved (text_model_encode_from). */
+static int model_run_from(struct encoder *e, struct bytes piece, size_t *at)
 {
 	e->tokens.n = 0;
 	if (!e->options->sampling)
-		return text_model_encode(e->tokenizer->model, e->model, piece, &e->tokens);
+		return text_model_encode_from(e->tokenizer->model, e->model, piece, at, &e->tokens);
+	*at = piece.size;
 	e->sampling.position++;
 	return text_model_sample(e->tokenizer->model, e->model, piece, &e->sampling, &e->tokens);
+}
+
+/* All of PIECE; what comes of its last tokens is no matter. */
+static int model_run(struct encoder *e, struct bytes piece)
+{
+	size_t at = 0;
+
+	while (at < piece.size)
+		if (model_run_from(e, piece, &at) < 0)
+			return -1;
+	return 0;
 }
 
 /*
@@ -121,11 +134,9 @@ static int tell_place(struct encoder *e, const struct text *text, size_t from, s
 	return err_prefix("byte %" PRIu32, text_original(text, from + at, from + at + n).from);
 }
 
-/* Bytes FROM to TO of TEXT are one piece. */
-static int encode_piece(struct encoder *e, const struct text *text, size_t from, size_t to)
+/* The tokens of the piece that begins at FROM, to the document's. */
+static int add_tokens(struct encoder *e, const struct text *text, size_t from)
 {
-	if (model_run(e, (struct bytes){ text->data + from, to - from }) < 0)
-		return tell_place(e, text, from, to);
 	for (size_t i = 0; i < e->tokens.n; i++) {
 		const struct model_token *token = &e->tokens.items[i];
 		struct text_span span = { 0, 0 };
@@ -133,6 +144,21 @@ static int encode_piece(struct encoder *e, const struct text *text, size_t from,
 		if (e->options->offsets)
 			span = text_original(text, from + token->from, from + token->to);
 		if (encoding_add(e->out, token->id, e->options->offsets ? &span : NULL) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Bytes FROM to TO of TEXT are one piece. Tokens of a long one are not held twice. */
+static int encode_piece(struct encoder *e, const struct text *text, size_t from, size_t to)
+{
+	struct bytes piece = { text->data + from, to - from };
+	size_t at = 0;
+
+	while (at < piece.size) {
+		if (model_run_from(e, piece, &at) < 0)
+			return tell_place(e, text, from, to);
+		if (add_tokens(e, text, from) < 0)
 			return -1;
 	}
 	return 0;

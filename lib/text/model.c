@@ -88,6 +88,17 @@ int text_model_encode(const struct text_model *m, struct model_scratch *s, struc
 	return m->parts->encode(m, s->own, piece, out);
 }
 
+int text_model_encode_from(const struct text_model *m, struct model_scratch *s, struct bytes piece,
+			   size_t *at, struct model_tokens *out)
+{
+	if (piece.size >= UINT32_MAX)
+		return too_long(piece);
+	if (m->parts->encode_from)
+		return m->parts->encode_from(m, s->own, piece, at, out);
+	*at = piece.size;
+	return m->parts->encode(m, s->own, piece, out);
+}
+
 static int encode_ids(const struct text_model *m, struct model_scratch *s, struct bytes text,
 		      const struct piece *pieces, size_t n, struct model_ids *out, size_t *done)
 {

@@ -47,6 +47,13 @@ int text_model_encode(const struct text_model *m, struct model_scratch *s, struc
 		      struct model_tokens *out);
 
 /*
+ * The same from byte *AT of PIECE on, of a long piece not always to its end: *AT is where to go on then. The first call is
+ * at 0, and the last one leaves *AT at the end.
+ */
+int text_model_encode_from(const struct text_model *m, struct model_scratch *s, struct bytes piece,
+			   size_t *at, struct model_tokens *out);
+
+/*
  * The same for N pieces of TEXT (pretokenize.h), ids alone, which is faster. *DONE: how many pieces went well; when it fails, it
  * was at the one behind them.
  */

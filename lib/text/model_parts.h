@@ -38,6 +38,9 @@ struct model_parts {
 	/* As text_model_encode, OWN being the scratch's; PIECE is not empty and is below 4 GiB. */
 	int (*encode)(const struct text_model *m, void *own, struct bytes piece,
 		      struct model_tokens *out);
+	/* As text_model_encode_from; NULL: encode. */
+	int (*encode_from)(const struct text_model *m, void *own, struct bytes piece, size_t *at,
+			   struct model_tokens *out);
 	/* As text_model_encode_ids; NULL: encode, piece by piece. */
 	int (*encode_ids)(const struct text_model *m, void *own, struct bytes text,
 			  const struct piece *pieces, size_t n, struct model_ids *out,

@@ -79,7 +79,7 @@ static int write_number(void *arg, const struct encoded_record *r, const struct 
 static int pump(struct io *io, int threads, size_t bytes)
 {
 	const struct record_options o = { .input = RECORD_TEXT };
-	const struct batch_io calls = { read_number, write_number, io };
+	const struct batch_io calls = { .read = read_number, .write = write_number, .arg = io };
 	struct batch *b = NULL;
 	struct team *team;
 	int result = -1;

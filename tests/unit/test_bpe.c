@@ -312,6 +312,41 @@ static void test_A19_parts_among_words(void)
 	small_free(&m);
 }
 
+/* A piece of 300,000 bytes some tokens at a time: the same ones, at the same places, and few at once. */
+static void test_some_at_a_time(void)
+{
+	enum { N = 300000 };
+	char *text = malloc(N);
+	struct model_tokens all = { 0 }, some = { 0 };
+	size_t at = 0, calls = 0, most = 0, seen = 0, wrong = 0;
+	struct small m;
+
+	small_begin(&m);
+	small_merge(&m, 0, 1);
+	small_merge(&m, 2, 2);
+	small_end(&m, true);
+	for (uint32_t i = 0, x = 1; i < N; i++, x = x * 1664525 + 1013904223)
+		text[i] = LETTERS[x >> 30];
+	tap_works(text_model_encode(m.model, m.scratch, (struct bytes){ text, N }, &all),
+		  "at once");
+	for (; at < N && calls < 100; calls++, seen += some.n) {
+		some.n = 0;
+		wrong += text_model_encode_from(m.model, m.scratch, (struct bytes){ text, N }, &at,
+						&some) < 0;
+		most = some.n > most ? some.n : most;
+		for (size_t i = 0; i < some.n; i++)
+			wrong += seen + i >= all.n || memcmp(&some.items[i], &all.items[seen + i],
+							     sizeof(*all.items)) != 0;
+	}
+	tap_is_u64(wrong, 0, "the same tokens");
+	tap_is_u64(seen, all.n, "all of them");
+	tap_ok(most < 100000 && calls > 2, "%zu calls, at most %zu at once", calls, most);
+	free(all.items);
+	free(some.items);
+	free(text);
+	small_free(&m);
+}
+
 static double cpu_seconds(void)
 {
 	struct timespec t;
@@ -616,6 +651,7 @@ int main(void)
 	tap_run(test_naive);
 	tap_run(test_A19_ignore_merges);
 	tap_run(test_A19_parts_among_words);
+	tap_run(test_some_at_a_time);
 	tap_run(test_A20_long_pieces);
 	tap_run(test_A26_bytes_are_kept);
 	tap_run(test_merges_by_rank);

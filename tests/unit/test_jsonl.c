@@ -273,6 +273,43 @@ static int read_records(void *arg, const void *data, size_t size)
 	return got;
 }
 
+/* Short lines around one of 8 MB: what is behind it is kept when its memory goes back, at any place and after every line. */
+static void test_shrink(void)
+{
+	struct buffer text = { 0 }, want = { 0 }, got = { 0 };
+	struct bytes record;
+	struct jsonl *r;
+	size_t n = 0, wrong = 0;
+
+	for (size_t i = 0; i < 60; i++) {
+		size_t size = i == 20 ? (size_t)8 << 20 : i * i;
+
+		for (size_t k = 0; k < size; k++)
+			buffer_put_u8(&text, (uint8_t)('0' + i));
+		buffer_put_text(&text, "x\n");
+	}
+	tap_works(open_text(&r, text.data, text.size, NULL), "open");
+	put_records(&want, r);
+	jsonl_close(r);
+	tap_works(open_text(&r, text.data, text.size, NULL), "open again");
+	while (jsonl_next(r, &record) > 0) {
+		buffer_format(&got, "%llu@%llu:", (unsigned long long)jsonl_line(r),
+			      (unsigned long long)jsonl_offset(r));
+		buffer_put(&got, record.data, record.size);
+		buffer_put_text(&got, "|");
+		jsonl_shrink(r);
+		n++;
+	}
+	buffer_put_text(&got, "end");
+	wrong = !bytes_equal(buffer_bytes(&got), buffer_bytes(&want));
+	tap_is_u64(n, 60, "lines");
+	tap_is_u64(wrong, 0, "the same, at the same places");
+	jsonl_close(r);
+	buffer_free(&text);
+	buffer_free(&want);
+	buffer_free(&got);
+}
+
 static void test_damage(void)
 {
 	static const char good[] = "{\"text\":\"first\",\"n\":1}\n{\"text\":\"caf\xC3\xA9\"}\r\n\n"
@@ -300,6 +337,7 @@ int main(void)
 	tap_run(test_pipe);
 	tap_run(test_lengths);
 	tap_run(test_memory);
+	tap_run(test_shrink);
 	tap_run(test_damage);
 	return tap_done();
 }
