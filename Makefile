@@ -236,6 +236,7 @@ format:
 bindir  = $(DESTDIR)$(PREFIX)/bin
 mandir  = $(DESTDIR)$(PREFIX)/share/man
 compdir = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+sharedir = $(DESTDIR)$(PREFIX)/share/nnutils
 MAN     = $(wildcard man/man?/*)
 
 install: all
@@ -243,10 +244,13 @@ install: all
 	install -m 755 $(BIN) $(bindir)
 	$(foreach m,$(MAN),install -m 644 $(m) $(mandir)/$(m:man/%=%);)
 	install -m 644 scripts/completion.bash $(compdir)/nnutils
+	install -d $(sharedir)
+	install -m 644 scripts/pretrain.mk $(sharedir)
 	$(foreach t,$(TOOLS),ln -sf nnutils $(compdir)/$(t);)
 
 uninstall:
 	rm -f $(TOOLS:%=$(bindir)/%) $(MAN:man/%=$(mandir)/%) $(TOOLS:%=$(compdir)/%) $(compdir)/nnutils
+	rm -rf $(sharedir)
 
 clean:
 	rm -rf build

@@ -24,6 +24,7 @@ install_to_here()
 	(cd "$ROOT/man" && find . -type f | sort) >want
 	(cd root/usr/share/man && find . -type f | sort) >got
 	diff want got
+	same_bytes "$ROOT/scripts/pretrain.mk" root/usr/share/nnutils/pretrain.mk
 	for tool in "${tools[@]}"; do
 		bash -c '. "$1"; complete -p "$2"' - "root/usr/share/bash-completion/completions/$tool" "$tool"
 	done
