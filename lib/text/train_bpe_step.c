@@ -3,56 +3,17 @@
  *
  * Each thread takes a run of the places and joins the pair there. It sums up what stood to the left and to the right, by symbol: for
  * a left neighbour p of the pair (a, b), now z, the count of (p, a) falls by the sum and that of (p, z) rises. It also
- * writes down each place, and these are sorted into lists once the sums of all threads say how long the lists are. Runs are cut where a
+ * writes down each place, and these are sorted into lists once the sums of all threads say how long the lists are
+ * (train_bpe_fresh.c). Runs are cut where a
  * symbol lies between two places, so that no thread changes what another one reads; counts are sums and lists are put
  * together in the order of the runs, so nothing depends on how many there are.
  */
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
-#include "lib/text/train_bpe_parts.h"
+#include "lib/text/train_bpe_step.h"
 
 #define TEAM_PLACES 32768 /* fewer are merged by one thread */
 #define AHEAD	    16	  /* places to fetch before they are needed */
-
-struct neighbour {
-	uint64_t sum;	 /* of counts */
-	uint32_t *place; /* where the next place goes; NULL: nowhere */
-	uint32_t n;	 /* places; while parts are summed up: those of the parts before */
-};
-
-struct event {
-	uint32_t symbol, place;
-};
-
-struct side {
-	struct neighbour *by_symbol;
-	uint32_t *touched;
-	struct event *events;
-	size_t capacity, touched_capacity, events_capacity;
-	size_t n_touched, n_events;
-};
-
-struct train_worker {
-	struct side left, right;
-	size_t from, to; /* of the places */
-};
-
-/* A pair that came up, and the places that did. */
-struct fresh {
-	uint32_t symbol, record, n;
-	union train_places places;
-};
-
-struct step {
-	struct train_bpe *t;
-	const uint32_t *places;
-	uint32_t n;
-	uint32_t a, b, z;
-	int parts;
-	struct fresh *left, *right;
-	size_t n_left, n_right;
-	uint32_t record; /* of (a, b) */
-};
 
 int train_step_init(struct train_bpe *t)
 {
@@ -276,37 +237,6 @@ static int count(struct step *s)
 
 /* --- the places of the new pairs --- */
 
-static int make_lists(struct step *s, struct fresh *fresh, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		uint32_t places = fresh[i].n;
-
-		fresh[i].n = 0;
-		if (train_lists_new(&s->t->lists, &fresh[i].places, places) < 0)
-			return -1;
-		fresh[i].n = places;
-	}
-	return 0;
-}
-
-/* Tells each part where its places of each symbol go. */
-static void aim(struct step *s, bool left)
-{
-	struct fresh *fresh = left ? s->left : s->right;
-	size_t n = left ? s->n_left : s->n_right;
-
-	for (size_t i = 0; i < n; i++) {
-		uint32_t *places = train_places(&fresh[i].places, fresh[i].n);
-
-		for (int k = 0; k < s->parts; k++) {
-			struct train_worker *w = &s->t->workers[k];
-			struct neighbour *by = left ? w->left.by_symbol : w->right.by_symbol;
-
-			by[fresh[i].symbol].place = places + (k ? by[fresh[i].symbol].n : 0);
-		}
-	}
-}
-
 static void place_side(struct side *s)
 {
 	for (size_t i = 0; i < s->n_events; i++) {
@@ -337,79 +267,6 @@ static void forget(struct step *s)
 		side_forget(&s->t->workers[i].left);
 		side_forget(&s->t->workers[i].right);
 	}
-}
-
-/* --- queueing --- */
-
-/* The pair (z, z) can come up on both sides: one list, in order. */
-static int unite(struct step *s, struct fresh *to, struct fresh *from)
-{
-	struct fresh both = *to;
-	const uint32_t *x = train_places(&to->places, to->n);
-	const uint32_t *y = train_places(&from->places, from->n);
-	uint32_t *out, i = 0, k = 0;
-
-	if (train_lists_new(&s->t->lists, &both.places, to->n + from->n) < 0)
-		return -1;
-	both.n = to->n + from->n;
-	out = train_places(&both.places, both.n);
-	while (i < to->n || k < from->n) {
-		if (k == from->n || (i < to->n && x[i] < y[k]))
-			*out++ = x[i++];
-		else
-			*out++ = y[k++];
-	}
-	train_lists_free(&s->t->lists, &to->places, to->n);
-	train_lists_free(&s->t->lists, &from->places, from->n);
-	from->n = 0;
-	*to = both;
-	return 0;
-}
-
-static int unite_twins(struct step *s)
-{
-	struct fresh *left = NULL, *right = NULL;
-
-	for (size_t i = 0; i < s->n_left && !left; i++)
-		left = s->left[i].symbol == s->z ? &s->left[i] : NULL;
-	for (size_t i = 0; left && i < s->n_right && !right; i++)
-		right = s->right[i].symbol == s->z ? &s->right[i] : NULL;
-	return left && right ? unite(s, left, right) : 0;
-}
-
-/* An entry for what came up of a pair, in its own record or in one more. */
-static int queue_fresh(struct step *s, struct fresh *f)
-{
-	struct train_pairs *pairs = &s->t->pairs;
-	uint64_t now = pairs->items[f->record].count;
-	uint32_t record = f->record;
-	struct train_pair *p;
-
-	if (f->n == 0)
-		return 0;
-	if (now == 0) {
-		train_lists_free(&s->t->lists, &f->places, f->n);
-		f->n = 0;
-		return 0;
-	}
-	if (pairs->items[record].listed && train_pairs_extra(pairs, f->record, &record) < 0)
-		return -1;
-	p = &pairs->items[record];
-	p->queued = now;
-	p->places = f->places;
-	p->n = f->n;
-	p->step = s->t->steps & TRAIN_STEPS;
-	p->listed = 1;
-	f->n = 0;
-	return train_queue_push(&s->t->queue, pairs, record);
-}
-
-static int queue_all(struct step *s, struct fresh *fresh, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (queue_fresh(s, &fresh[i]) < 0)
-			return -1;
-	return 0;
 }
 
 /* --- the places of the merged pair --- */
@@ -465,24 +322,14 @@ static int merge(struct step *s)
 	if (begin(s) < 0)
 		return -1;
 	run(s, join_part);
-	if (count(s) < 0 || make_lists(s, s->left, s->n_left) < 0 ||
-	    make_lists(s, s->right, s->n_right) < 0)
+	if (count(s) < 0 || train_fresh_lists(s, s->left, s->n_left) < 0 ||
+	    train_fresh_lists(s, s->right, s->n_right) < 0)
 		return -1;
-	aim(s, true);
-	aim(s, false);
+	train_fresh_aim(s, true);
+	train_fresh_aim(s, false);
 	run(s, place_part);
 	forget(s);
-	if (unite_twins(s) < 0 || queue_all(s, s->left, s->n_left) < 0 ||
-	    queue_all(s, s->right, s->n_right) < 0)
-		return -1;
-	return 0;
-}
-
-static void fresh_free(struct step *s, struct fresh *fresh, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		train_lists_free(&s->t->lists, &fresh[i].places, fresh[i].n);
-	free(fresh);
+	return train_fresh_queue(s);
 }
 
 int train_step(struct train_bpe *t, uint32_t record, uint32_t result)
@@ -499,8 +346,8 @@ int train_step(struct train_bpe *t, uint32_t record, uint32_t result)
 		train_pairs_release(&t->pairs, record);
 	failed = t->pairs.items[s.record].several ? widen(&s) : 0;
 	failed = failed < 0 ? failed : merge(&s);
-	fresh_free(&s, s.left, s.n_left);
-	fresh_free(&s, s.right, s.n_right);
+	train_fresh_free(&s, s.left, s.n_left);
+	train_fresh_free(&s, s.right, s.n_right);
 	train_lists_free(&t->lists, &taken.places, taken.n);
 	return failed;
 }
