@@ -148,8 +148,11 @@ static int parse_line(struct mix *m, const char *path, uint64_t line, char *text
 
 static int parse_lines(struct mix *m, const char *path, char *text, size_t size)
 {
-	char *end = text + size, *first = take(&text, '\n');
+	char *end = text + size, *first;
 
+	if (size == 0)
+		return err_set(ERR_FORMAT, "%s: is empty, no tokens", path);
+	first = take(&text, '\n');
 	if (!first || strcmp(first, FIRST_LINE) != 0)
 		return err_set(ERR_FORMAT, "%s:1: is neither a packed token file nor a token mix",
 			       path);

@@ -224,7 +224,7 @@ lower()
 	one_line_error 'nothing: No such file'
 	: >empty
 	refuses train-lm -d empty -o run m0
-	one_line_error 'empty:1: is neither a packed token file nor a token mix'
+	one_line_error 'empty: is empty, no tokens'
 	refuses train-lm -d ids -o run m0
 	one_line_error 'ids:1: '
 	refuses train-lm -d data/train.tok -o run nothing

@@ -165,7 +165,7 @@ static void test_refused(void)
 	make("x.tok", 10, 101);
 	make("wide.tok", 70000, 10);
 	make("one.tok", 10, 1);
-	is_refused("", ERR_FORMAT, "is neither a packed token file nor a token mix");
+	is_refused("", ERR_FORMAT, "is empty, no tokens");
 	is_refused("nnutils token mix 2\n", ERR_FORMAT, "is neither");
 	is_refused("nnutils token mix 1\n", ERR_FORMAT, "a mix without parts");
 	is_refused("nnutils token mix 1\n1\t" HASH "\tx.tok", ERR_FORMAT, ":2: is cut");
