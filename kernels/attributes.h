@@ -138,12 +138,16 @@ struct resize_attributes {
 	uint32_t size[2]; /* height and width of the result (of the gradient: of the input) */
 };
 
+#define STOCHASTIC_PARAMETER 1u /* one of bf16 or f16 */
+#define STOCHASTIC_MOMENTS \
+ 2u /* adamw8's: a mean that moves by a tenth a step would stand still otherwise */
+
 /* Optimizers: what does not change from step to step. What does is a tensor (ops.def). */
 struct optimizer_attributes {
 	uint64_t scope; /* of the draws */
 	double beta1, beta2, eps, weight_decay;
 	uint32_t nesterov;
-	uint32_t stochastic; /* a bf16 or f16 parameter is rounded stochastically */
+	uint32_t stochastic; /* rounded so: 1 a parameter of bf16 or f16, 2 the moments of adamw8 */
 };
 
 #endif

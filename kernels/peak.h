@@ -23,11 +23,17 @@ enum peak_unit {
 /* Operations of one round (a multiplication and an addition are two); 0: the level has no such unit. */
 double peak_operations(enum level level, enum peak_unit unit);
 /*
- * ROUNDS times sum = sum a + b, in vectors of up to 16 lanes: of f32, a lies at X, b at X + 16, and at X + 32 the first
- * chain's sum, where the others' begin 1, 2, 3, ... higher, and where the sum of all chains is left. X has 64 floats. The unit
- * must be there.
+ * ROUNDS times sum = sum a + b of f32, sum = sum + a b of the other units, in vectors of up to 16 lanes: a lies at X, b at
+ * X + 16, and at X + 32 the first chain's sum, where the others' begin 1, 2, 3, ... higher, and where the sum of all chains is
+ * left. Lanes are floats, pairs of bf16, or fours of 8-bit integers (without a sign in a, but on NEON) whose sums are 32-bit
+ * integers. On tiles a is every row of the left operand and b every row of the right. X has 64 floats. The unit must be there.
  */
 void peak_multiply(enum level level, enum peak_unit unit, size_t rounds, float *x);
+
+struct peak_loop {
+	double operations; /* of one round */
+	void (*multiply)(size_t rounds, float *x);
+};
 
 #define PEAK_READS   3
 #define PEAK_UPDATES 3

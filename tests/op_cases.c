@@ -117,6 +117,12 @@ void cases_end(struct op_cases *c, const char *ends)
 		c->items[i].ends = ends;
 }
 
+void cases_spread(struct op_cases *c, const char *spreads)
+{
+	for (size_t i = 0; i < c->n; i++)
+		c->items[i].spreads = spreads;
+}
+
 void case_none(struct op_case *c)
 {
 	c->in[c->n_in++] = (struct op_operand){ 0 };

@@ -44,9 +44,12 @@ struct op_case {
 	_Alignas(16) unsigned char attributes[256];
 	uint64_t seed;
 	/*
-	 * NULL, or why a kernel may give NaN, or the other of NaN and infinity, where ref with an operand that is not finite does not.
+	 * With an operand that is not finite a kernel gives what is not finite exactly where ref does; NaN where ref does. ENDS, or
+	 * NULL: why it may give NaN for ref's infinity, or the infinity of the other sign: the order of a sum decides, as IEEE 754
+	 * leaves it. SPREADS, or NULL: why it may give NaN where ref is finite: ref leaves a factor 0 out, which the kernel
+	 * multiplies. A number where ref gives NaN is always wrong.
 	 */
-	const char *ends;
+	const char *ends, *spreads;
 };
 
 struct op_cases {
@@ -91,6 +94,7 @@ void case_exact(struct op_case *c, enum dtype dtype, struct shape shape, enum op
 void case_given(struct op_case *c, enum dtype dtype, size_t n, const double *values);
 /* Of every case so far. */
 void cases_end(struct op_cases *c, const char *ends);
+void cases_spread(struct op_cases *c, const char *spreads);
 void case_none(struct op_case *c); /* an optional operand that is not there */
 
 #define OP(id, op, low, high, places, attr, shape_rule, grad_rule, rows, flags, cost, tol, cases, \

@@ -303,7 +303,7 @@ void cases_attention(struct op_cases *c)
 	case_given(x, DTYPE_I32, 3, (double[]){ 2, -1, 0 });
 	x = case_new(c, &many.a);
 	attention_operands(x, &many);
-	cases_end(c, "values of keys that are not seen, or have no chance, are multiplied by 0");
+	cases_spread(c, "values of keys that are not seen, or have no chance, are multiplied by 0");
 }
 
 /* dout, out and lse must belong together: the gradient is tested through attention. */
@@ -396,7 +396,8 @@ void cases_linear_ce_grad(struct op_cases *c)
 	for (size_t i = 0; i < N_HEADS; i++)
 		loss_grad(c, heads[i].rows, heads[i].vocab, heads[i].width, i % 2 == 0,
 			  head_attributes(i));
-	cases_end(c, "tiles of words end in zeros, which are multiplied by infinite slopes");
+	cases_spread(c, "slopes of 0, of words without a chance, are multiplied by infinite states "
+			"and words");
 }
 
 /* Both at once: weights where linear_ce_grad has a dloss. Several groups of rows too. */
@@ -427,7 +428,8 @@ void cases_linear_ce_sum(struct op_cases *c)
 			 head_attributes(i));
 		no_gradient(&c->items[c->n - 1]);
 	}
-	cases_end(c, "tiles of words end in zeros, which are multiplied by infinite slopes");
+	cases_spread(c, "slopes of 0, of words without a chance, are multiplied by infinite states "
+			"and words");
 }
 
 static void from_teacher(struct op_cases *c, size_t rows, size_t vocab, size_t kept, bool bias)
@@ -475,7 +477,8 @@ void cases_linear_kl_grad(struct op_cases *c)
 {
 	for (size_t i = 0; i < N_HEADS; i++)
 		teacher_of_head(c, i, true);
-	cases_end(c, "tiles of words end in zeros, which are multiplied by infinite slopes");
+	cases_spread(c, "slopes of 0, of words without a chance, are multiplied by infinite states "
+			"and words");
 }
 
 /* --- updates in place --- */

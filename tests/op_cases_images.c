@@ -68,7 +68,7 @@ void cases_conv2d(struct op_cases *c)
 		case_fixed(x, convolutions[how % 2].w, FILL_NORMAL);
 		case_fixed(x, SHAPE(convolutions[how % 2].w.at[0]), FILL_NORMAL);
 	}
-	cases_end(c, padding);
+	cases_spread(c, padding);
 }
 
 static size_t length_of(const struct conv_attributes *a, int axis, size_t length, size_t taps)
@@ -101,7 +101,7 @@ void cases_conv2d_dx(struct op_cases *c)
 		if (i % 2)
 			convolved(x, i, SHAPE(convolutions[i].x.at[1]));
 	}
-	cases_end(c, padding);
+	cases_spread(c, padding);
 }
 
 void cases_conv2d_dw(struct op_cases *c)
@@ -116,7 +116,7 @@ void cases_conv2d_dw(struct op_cases *c)
 		convolved(x, i, convolutions[i].x);
 		convolved(x, i, result_of(i));
 	}
-	cases_end(c, padding);
+	cases_spread(c, padding);
 }
 
 static const struct pool_attributes pools[] = {

@@ -3,6 +3,11 @@
  *
  * Rates are GFLOP/s of one thread, from registers, of the two machines that they were measured on: a Xeon with AMX and an EPYC
  * of Zen 5.
+ *
+ * Units for 8-bit integers (avx_vnni, avx512_vnni, neon_dotprod, and AMX's) serve nothing. They would multiply block-quantized
+ * weights by activations rounded to 8 bits in blocks of 32. Measured on 31 weights of SmolLM2 135M (Q4_1 and Q8_0), 16 normal
+ * rows each: that is wrong by 0.3 to 0.9 % of the largest result, 0.7 to 3.3 % where four channels are 30 times the others; 2,000 to
+ * 23,000 times what ops.def allows matmul. Activations in f32 are wrong by 7e-7.
  */
 #include "kernels/cpu/choice.h"
 

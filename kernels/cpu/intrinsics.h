@@ -3,7 +3,7 @@
  *
  * With SIMD_EMULATED (the Makefile's emulated library) AVX-512 and the units built on it are computed on AVX2, so that the code
  * of the wide levels is tested on any x86-64: by SIMDe (https://github.com/simd-everywhere/simde), by a few functions here for
- * what its packaged version lacks, and AMX by amx_emulated.h. It is slow, and of no use but for tests.
+ * what its packaged version lacks; AMX's tiles are in tiles.h. It is slow, and of no use but for tests.
  */
 #ifndef KERNELS_CPU_INTRINSICS_H
 #define KERNELS_CPU_INTRINSICS_H
@@ -134,6 +134,12 @@ EMULATED __m512 emulated_dpbf16_ps(__m512 c, __m512i a, __m512i b)
 	return (__m512)emulated_flush(sum);
 }
 
+/* Fours of A, without a sign, by those of B; SIMDe's of 32 bytes has another name. */
+EMULATED __m256i emulated_dpbusd(__m256i sum, __m256i a, __m256i b)
+{
+	return _mm256_dpbusd_epi32(sum, a, b);
+}
+
 EMULATED uint16_t emulated_neps_pbh(float f)
 {
 	uint32_t bits;
@@ -160,35 +166,15 @@ EMULATED __m512i emulated_cvtne2ps_pbh(__m512 high, __m512 low)
 	return out;
 }
 
-# include "kernels/cpu/amx_emulated.h"
-
 # undef _mm512_dpbf16_ps
 # undef _mm512_cvtne2ps_pbh
 # undef _mm256_maskz_loadu_epi16
-# undef _tile_loadconfig
-# undef _tile_release
-# undef _tile_zero
-# undef _tile_loadd
-# undef _tile_stored
-# undef _tile_dpbf16ps
-# undef _tile_dpbssd
-# undef _tile_dpbsud
-# undef _tile_dpbusd
-# undef _tile_dpbuud
+# undef _mm256_dpbusd_avx_epi32
 # undef _mm512_cvtps_ph
 # define _mm512_dpbf16_ps(c, a, b)	   emulated_dpbf16_ps(c, (__m512i)(a), (__m512i)(b))
+# define _mm256_dpbusd_avx_epi32(c, a, b)  emulated_dpbusd(c, a, b)
 # define _mm512_cvtne2ps_pbh(high, low)	   (__m512bh) emulated_cvtne2ps_pbh(high, low)
 # define _mm256_maskz_loadu_epi16(mask, p) emulated_mask_loadu_half(mask, p)
-# define _tile_loadconfig(config)	   amx_configure(config)
-# define _tile_release()		   amx_release()
-# define _tile_zero(tile)		   amx_zero(tile)
-# define _tile_loadd(tile, from, stride)   amx_load(tile, from, (ptrdiff_t)(stride))
-# define _tile_stored(tile, to, stride)	   amx_store(tile, to, (ptrdiff_t)(stride))
-# define _tile_dpbf16ps(c, a, b)	   amx_dpbf16ps(c, a, b)
-# define _tile_dpbssd(c, a, b)		   amx_dpb(c, a, b, 1, 1)
-# define _tile_dpbsud(c, a, b)		   amx_dpb(c, a, b, 1, 0)
-# define _tile_dpbusd(c, a, b)		   amx_dpb(c, a, b, 0, 1)
-# define _tile_dpbuud(c, a, b)		   amx_dpb(c, a, b, 0, 0)
 # define _mm512_stream_ps(p, x)		   emulated_store(p, x)
 # define _mm512_cvtepu16_epi32(x)	   emulated_cvtepu16_epi32(x)
 # define _mm512_cvtepi32_epi16(x)	   emulated_cvtepi32_epi16(x)

@@ -47,8 +47,8 @@ static float scalar(const struct kernel_call *c, int i, size_t at)
 
 /* --- rounding of a parameter --- */
 
-/* The upper 16 bits of the words that RUN elements from AT, a multiple of RUN, on draw: blocks are lanes. */
-static void draw(const uint32_t key[2], size_t at, uint32_t *out)
+/* The words that RUN elements of ROW from AT, a multiple of RUN, on draw: blocks are lanes. */
+static void draw(const uint32_t key[2], uint32_t row, size_t at, uint32_t *out)
 {
 	uint32_t words[4][SIMD_WIDTH], first[SIMD_WIDTH];
 	uint64_t block = at / 4;
@@ -61,9 +61,8 @@ static void draw(const uint32_t key[2], size_t at, uint32_t *out)
 			first[j] = (uint32_t)block + i + j;
 		memcpy(&word[0], first, sizeof(word[0]));
 		word[1] += (uint32_t)(block >> 32);
+		word[2] += row;
 		simd_philox(key, word);
-		for (int j = 0; j < 4; j++)
-			word[j] >>= 16;
 		memcpy(words, word, sizeof(words));
 		for (size_t j = 0; j < SIMD_WIDTH; j++)
 			for (size_t k = 0; k < 4; k++)
@@ -76,10 +75,11 @@ static void put_stochastic(const struct kernel_call *c, size_t at, float *x, siz
 {
 	uint32_t bits[RUN];
 
-	draw(c->key, at, bits);
+	draw(c->key, 0, at, bits);
 	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
 		vf32 v = simd_load(x + i);
-		vi32 sum = ((vi32)v + (vi32)simd_load(bits + i)) & (int32_t)0xffff0000;
+		vi32 below = (vi32)((vu32)simd_load(bits + i) >> 16);
+		vi32 sum = ((vi32)v + below) & (int32_t)0xffff0000;
 		vi32 finite = ((vi32)v & 0x7f800000) != 0x7f800000;
 
 		simd_store(x + i, simd_select(finite, v, (vf32)sum));
@@ -91,7 +91,7 @@ static void put_parameter(const struct kernel_call *c, size_t at, float *x, size
 {
 	const struct optimizer_attributes *a = c->attributes;
 
-	if (a->stochastic && c->out[0].dtype == DTYPE_BF16)
+	if (a->stochastic & STOCHASTIC_PARAMETER && c->out[0].dtype == DTYPE_BF16)
 		put_stochastic(c, at, x, n);
 	else
 		flat_put(&c->out[0], at, x, n);
@@ -296,19 +296,42 @@ static float largest(const float *x, size_t n)
 	return most;
 }
 
-/* x / MOST * LIMIT to the nearest integers; what is NaN becomes 0. */
-static void quantize(const float *x, size_t n, float most, float limit, int32_t *out)
+/*
+ * x / MOST * LIMIT to the nearest integers after SHIFT, which begins between -1/2 and 1/2, is added; what is NaN becomes 0.
+ * LEAST: what more than 0 is less than that becomes it.
+ */
+static void quantize(const float *x, size_t n, float most, float limit, float least,
+		     const float *shift, int32_t *out)
 {
 	vf32 magic = simd_f32(0x1.8p23f);
 
 	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
 		vf32 v = simd_load(x + i) / simd_f32(most) * simd_f32(limit);
-		vi32 q;
+		vi32 q, small;
 
 		v = simd_keep(v == v, v);
-		v = simd_max(simd_min(v, simd_f32(limit)), simd_f32(-limit));
+		small = (v > (vf32){ 0 }) & (v < simd_f32(least));
+		v = simd_max(simd_min(v + simd_load(shift + i), simd_f32(limit)), simd_f32(-limit));
+		v = simd_select(small, v, simd_f32(least));
 		q = (vi32)(v + magic) - (vi32)magic;
 		simd_store(out + i, (vf32)q);
+	}
+}
+
+/* What moments are shifted by before they are rounded to the nearest: as kernels/ref/optimizer.c draws. */
+static void draw_shifts(const struct kernel_call *c, size_t at, float first[RUN], float root[RUN])
+{
+	const struct optimizer_attributes *a = c->attributes;
+	uint32_t words[RUN];
+
+	memset(first, 0, RUN * sizeof(*first));
+	memset(root, 0, RUN * sizeof(*root));
+	if (!(a->stochastic & STOCHASTIC_MOMENTS))
+		return;
+	draw(c->key, 1, at, words);
+	for (size_t i = 0; i < RUN; i++) {
+		first[i] = (float)(int32_t)(words[i] & 4095) * 0x1p-12f + (0x1p-13f - 0.5f);
+		root[i] = (float)(int32_t)(words[i] >> 12 & 4095) * 0x1p-12f + (0x1p-13f - 0.5f);
 	}
 }
 
@@ -321,6 +344,7 @@ static void adam_block(const struct kernel_call *c, const struct adam *a, size_t
 	const float *g = flat(&c->in[5], at, n, rooms[1]);
 	int8_t *q = (int8_t *)c->out[1].data + at;
 	uint8_t *u = (uint8_t *)c->out[2].data + at;
+	float shift_m[RUN], shift_r[RUN];
 	int32_t whole[RUN];
 
 	for (size_t i = 0; i < n; i++) {
@@ -339,10 +363,11 @@ static void adam_block(const struct kernel_call *c, const struct adam *a, size_t
 	put_parameter(c, at, p, n);
 	most_m = largest(m, n);
 	most_r = largest(r, n);
-	quantize(m, n, most_m, 127, whole);
+	draw_shifts(c, at, shift_m, shift_r);
+	quantize(m, n, most_m, 127, 0, shift_m, whole);
 	for (size_t i = 0; i < n; i++)
 		q[i] = (int8_t)whole[i];
-	quantize(r, n, most_r, 255, whole);
+	quantize(r, n, most_r, 255, 1, shift_r, whole);
 	for (size_t i = 0; i < n; i++)
 		u[i] = (uint8_t)whole[i];
 	((float *)c->out[3].data)[(ptrdiff_t)block * c->out[3].stride[0]] = most_m;

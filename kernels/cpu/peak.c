@@ -10,16 +10,9 @@
 
 #define CHAINS 12
 
-double LEVEL_NAME(peak_operations)(enum peak_unit unit);
-void LEVEL_NAME(peak_multiply)(enum peak_unit unit, size_t rounds, float *x);
 float LEVEL_NAME(peak_move)(const struct peak_move *m);
 
-double LEVEL_NAME(peak_operations)(enum peak_unit unit)
-{
-	return unit == PEAK_F32 ? 2.0 * CHAINS * SIMD_WIDTH : 0;
-}
-
-void LEVEL_NAME(peak_multiply)(enum peak_unit unit, size_t rounds, float *x)
+static void multiply(size_t rounds, float *x)
 {
 	vf32 a = simd_load(x), b = simd_load(x + 16), sum[CHAINS];
 
@@ -36,6 +29,9 @@ void LEVEL_NAME(peak_multiply)(enum peak_unit unit, size_t rounds, float *x)
 		sum[0] += sum[k];
 	simd_store(x + 32, sum[0]);
 }
+
+const struct peak_loop LEVEL_NAME(peak_fma);
+const struct peak_loop LEVEL_NAME(peak_fma) = { 2.0 * CHAINS * SIMD_WIDTH, multiply };
 
 /* --- streams --- */
 

@@ -96,7 +96,7 @@ static void put_parameter(const struct kernel_call *c, size_t i, double x)
 {
 	const struct optimizer_attributes *a = c->attributes;
 
-	put(c, 0, i, a->stochastic ? stochastic(c, i, x) : x);
+	put(c, 0, i, a->stochastic & STOCHASTIC_PARAMETER ? stochastic(c, i, x) : x);
 }
 
 /* --- optimizers --- */
@@ -160,9 +160,32 @@ REF_KERNEL(lion, run_lion);
 
 /*
  * Moments of 8 bits in blocks of 256: the first is scale q / 127, q from -127 to 127; the second's root is scale q / 255, so that
- * small ones keep some bits. Scales are the blocks' largest.
+ * small ones keep some bits. Scales are the blocks' largest. A root that is not 0 is at least 1 / 255: rounded to 0, it would
+ * begin anew with every step, and each would be sqrt(1 / (1 - beta2)) too large.
+ *
+ * To the nearest, a first moment would not fall below 5 / 127 when gradients end, nor rise from 0 before they are 5 / 127, and a
+ * root would never fall. Rounded stochastically, both are right in the mean. The words are those of row 1: the lower
+ * 12 bits for the first moment, the next 12 for the root.
  */
 #define BLOCK 256
+
+/* X, or the integer above or below it with the chance of its place between them. CHANCE: 12 bits. */
+static double whole(const struct kernel_call *c, double x, uint32_t chance)
+{
+	const struct optimizer_attributes *a = c->attributes;
+
+	return a->stochastic & STOCHASTIC_MOMENTS ? floor(x + ((chance & 4095) + 0.5) / 4096) : x;
+}
+
+static void put_moments(const struct kernel_call *c, size_t at, double m, double r)
+{
+	uint32_t words[4];
+
+	random_block(c->key, 1, at / 4, words);
+	put(c, 1, at, whole(c, m, words[at % 4]));
+	r = r > 0 && r < 1 ? 1 : whole(c, r, words[at % 4] >> 12);
+	put(c, 2, at, r);
+}
 
 static void adam_block(const struct kernel_call *c, size_t block, size_t n)
 {
@@ -187,10 +210,9 @@ static void adam_block(const struct kernel_call *c, size_t block, size_t n)
 	}
 	most_m = (float)most_m;
 	most_r = (float)most_r;
-	for (size_t i = 0; i < n; i++) {
-		put(c, 1, block * BLOCK + i, most_m == 0 ? 0 : m[i] / most_m * 127);
-		put(c, 2, block * BLOCK + i, most_r == 0 ? 0 : r[i] / most_r * 255);
-	}
+	for (size_t i = 0; i < n; i++)
+		put_moments(c, block * BLOCK + i, most_m == 0 ? 0 : m[i] / most_m * 127,
+			    most_r == 0 ? 0 : r[i] / most_r * 255);
 	ref_put(&c->out[3], (ptrdiff_t)block * c->out[3].stride[0], most_m);
 	ref_put(&c->out[4], (ptrdiff_t)block * c->out[4].stride[0], most_r);
 }

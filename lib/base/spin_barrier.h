@@ -1,8 +1,8 @@
 /*
  * lib/base/spin_barrier.h - where the threads of a region meet, without the kernel
  *
- * Waiting threads spin, and give their core away now and then once they have waited long: a tenth of a microsecond where each
- * has a core of its own, and no standstill where two share one.
+ * Waiting threads spin for a tenth of a millisecond, then give their core away, and after two milliseconds sleep: a tenth of a
+ * microsecond where each has a core of its own, and no standstill where several share one with others.
  */
 #ifndef LIB_BASE_SPIN_BARRIER_H
 #define LIB_BASE_SPIN_BARRIER_H

@@ -104,13 +104,15 @@ static struct tensor *move(struct graph *g, const struct update_item *item,
 					  .beta2 = o->beta2,
 					  .eps = o->eps,
 					  .weight_decay = item->decays ? o->weight_decay : 0,
-					  .stochastic = o->stochastic };
+					  .stochastic = o->stochastic ? STOCHASTIC_PARAMETER : 0 };
 
 	switch (item->rule) {
 	case TRAINER_LION: return lion(g, item->entry, s, &a);
 	case TRAINER_MUON: return update_muon(g, item, o, s, &a);
 	case TRAINER_SGD: a.beta1 = o->momentum; return sgd(g, item->entry, s, &a);
-	case TRAINER_ADAMW8: return adamw8(g, item->entry, s, &a);
+	case TRAINER_ADAMW8:
+		a.stochastic |= STOCHASTIC_MOMENTS;
+		return adamw8(g, item->entry, s, &a);
 	default: return adamw(g, item->entry, s, &a);
 	}
 }

@@ -2,7 +2,9 @@
 #include "kernels/peak.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "kernels/half.h"
 #include "tests/tap.h"
 
 #define FLOATS (3 * PEAK_STEP)
@@ -21,6 +23,81 @@ static void multiplies(enum level level)
 	tap_ok(good, "%s: two rounds give %g", level_name(level), (double)x[32]);
 	tap_ok(peak_operations(level, PEAK_F32) >= 2 * 12 * 4, "%s: operations of a round",
 	       level_name(level));
+}
+
+/* Rounds in which each product is D, from chains that start at 3, 4, 5, ... */
+static void check_dots(enum level level, enum peak_unit unit, const char *what, const void *a,
+		       const void *b, double d)
+{
+	float x[64] = { 0 };
+	/* A tile's sum takes 16 lanes at once, and there are 4 tiles. */
+	bool tiles = strcmp(level_name(level), "amx") == 0, good = true;
+	double chains = tiles ? 4 : 12, want;
+
+	if (peak_operations(level, unit) == 0) {
+		tap_ok(true, "%s: no unit for %s", level_name(level), what);
+		return;
+	}
+	memcpy(x, a, 64);
+	memcpy(x + 16, b, 64);
+	for (int i = 0; i < 16; i++) {
+		const int32_t whole = 3;
+		const float f = 3;
+
+		memcpy(x + 32 + i, unit == PEAK_BF16 ? (const void *)&f : &whole, sizeof(f));
+	}
+	peak_multiply(level, unit, 5, x);
+	want = chains * (3 + 5 * d * (tiles ? 16 : 1)) + chains * (chains - 1) / 2;
+	for (int i = 0; i < 4; i++) {
+		int32_t whole;
+
+		memcpy(&whole, x + 32 + i, sizeof(whole));
+		good = good && (unit == PEAK_BF16 ? (double)x[32 + i] : (double)whole) == want;
+	}
+	tap_ok(good, "%s: five rounds of %s give %g", level_name(level), what, want);
+}
+
+/* Elements of a lane differ, so that none can be left out. */
+static void dots(enum level level)
+{
+	uint16_t x[32], y[32];
+	uint8_t a[64];
+	int8_t b[64];
+
+	for (int i = 0; i < 64; i++) {
+		x[i / 2] = brain_from_f32(i / 2 % 2 ? 3 : 1);
+		y[i / 2] = brain_from_f32(i / 2 % 2 ? 0.5f : -4);
+		a[i] = (uint8_t)(i % 4 * 40 + 5);
+		b[i] = (int8_t)(i % 2 ? -7 * (i % 4) : 9);
+	}
+	check_dots(level, PEAK_BF16, "pairs of bf16", x, y, 3 * 0.5 - 4);
+	check_dots(level, PEAK_INT8, "fours of bytes", a, b, 5 * 9 + 45 * -7 + 85 * 9 + 125 * -21);
+}
+
+/* Which units a level must have. */
+static void units(void)
+{
+#if defined(__x86_64__)
+	static const struct {
+		enum level level;
+		enum peak_unit unit;
+		double operations;
+	} rows[] = { { LEVEL_avx2, PEAK_BF16, 0 },
+		     { LEVEL_avx2, PEAK_INT8, 0 },
+		     { LEVEL_avx_vnni, PEAK_INT8, 2 * 12 * 32 },
+		     { LEVEL_avx512, PEAK_INT8, 0 },
+		     { LEVEL_avx512_vnni, PEAK_INT8, 2 * 12 * 64 },
+		     { LEVEL_avx512_vnni, PEAK_BF16, 0 },
+		     { LEVEL_avx512_bf16, PEAK_BF16, 2 * 12 * 32 },
+		     { LEVEL_amx, PEAK_BF16, 4 * 2 * 16 * 16 * 32 },
+		     { LEVEL_amx, PEAK_INT8, 4 * 2 * 16 * 16 * 64 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (level_available(rows[i].level))
+			tap_ok(peak_operations(rows[i].level, rows[i].unit) == rows[i].operations,
+			       "%s: %g operations of unit %d", level_name(rows[i].level),
+			       rows[i].operations, rows[i].unit);
+#endif
 }
 
 static float memory[PEAK_READS + PEAK_UPDATES + PEAK_WRITES][FLOATS] __attribute__((aligned(64)));
@@ -93,7 +170,9 @@ int main(void)
 			continue;
 		}
 		multiplies((enum level)i);
+		dots((enum level)i);
 		streams((enum level)i);
 	}
+	units();
 	return tap_done();
 }

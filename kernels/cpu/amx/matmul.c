@@ -16,28 +16,16 @@
 #define PAIRS_NAME  "amx"
 
 #include "kernels/cpu/pairs.h"
-
-struct tile_config {
-	uint8_t palette, start_row, reserved[14];
-	uint16_t row_bytes[16];
-	uint8_t rows[16];
-};
+#include "kernels/cpu/tiles.h"
 
 static void pairs_begin(void)
 {
-	struct tile_config config = { .palette = 1 };
-
-	level_tiles();
-	for (int i = 0; i < 8; i++) {
-		config.row_bytes[i] = PAIRS_LINE;
-		config.rows[i] = PAIRS_ROWS;
-	}
-	_tile_loadconfig(&config);
+	tiles_begin();
 }
 
 static void pairs_end(void)
 {
-	_tile_release();
+	tiles_end();
 }
 
 SIMD_INLINE void ask(uintptr_t ahead)
