@@ -42,6 +42,8 @@ static const struct cmd_option options[] = {
 		 "the same in tokens (default 8192)"),
 	CMD_SIZE(0, "micro-batch", &o.micro_batch, 1, COUNT_MAX,
 		 "windows at a time (default: what the memory holds)"),
+	CMD_SIZE(0, "shuffle", &o.shuffle, 1, COUNT_MAX,
+		 "tokens of a stream that are shuffled together (default: a step's)"),
 	CMD_ENUM(0, "fit", &o.fit, training_fit_words, "HOW",
 		 "how windows are filled: file (as it says), cut, best or one"),
 	CMD_ENUM(0, "documents", &o.documents, training_documents_words, "HOW",

@@ -2,13 +2,18 @@
 
 #include "lib/train/feed.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/err.h"
 #include "lib/base/memory.h"
+#include "lib/data/stream_windows.h"
 
 struct feed {
-	struct mix *mix;
+	struct mix *mix; /* or */
+	struct stream_windows *stream;
+	bool ended;
 	struct feed_options options;
 	uint32_t *ids;	     /* owned: (length + 1) of each window read */
 	uint32_t *documents; /* the same */
@@ -31,29 +36,59 @@ static uint8_t *learnt_of(const struct feed *f, size_t window)
 	return f->learnt + window * (size_t)f->options.length;
 }
 
-int feed_open(struct feed **out, const char *path, const struct feed_options *o)
+static int feed_new(struct feed **out, const struct feed_options *o)
 {
-	struct windows_options w = {
-		.length = o->length, .fit = o->fit, .seed = o->seed, .apart = o->apart
-	};
 	struct feed *f = mem_new(1, sizeof(*f));
 
 	*out = NULL;
 	if (!f)
 		return -1;
 	f->options = *o;
-	if (mix_open(&f->mix, path, &w) < 0)
-		goto failed;
 	f->ids = mem_new(o->sequences, ((size_t)o->length + 1) * sizeof(*f->ids));
 	f->documents = mem_new(o->sequences, ((size_t)o->length + 1) * sizeof(*f->documents));
 	f->learnt = mem_new(o->sequences, o->length);
-	if (!f->ids || !f->documents || !f->learnt)
-		goto failed;
 	*out = f;
-	return 0;
-failed:
-	feed_close(f);
+	return f->ids && f->documents && f->learnt ? 0 : -1;
+}
+
+int feed_open(struct feed **out, const char *path, const struct feed_options *o)
+{
+	struct windows_options w = {
+		.length = o->length, .fit = o->fit, .seed = o->seed, .apart = o->apart
+	};
+
+	if (feed_new(out, o) == 0 && mix_open(&(*out)->mix, path, &w) == 0)
+		return 0;
+	feed_close(*out);
+	*out = NULL;
 	return -1;
+}
+
+int feed_open_stream(struct feed **out, const char *path, const struct feed_options *o,
+		     uint64_t shuffle)
+{
+	uint64_t span = shuffle ? shuffle / o->length : o->sequences;
+	struct stream_windows_options w = { .length = o->length,
+					    .span = (size_t)(span ? span : 1),
+					    .seed = o->seed,
+					    .apart = o->apart };
+
+	*out = NULL;
+	if (o->fit != FIT_NONE && o->fit != FIT_CUT)
+		return err_set(ERR_ARGUMENT,
+			       "%s: a stream is cut into windows as it comes; only a packed file "
+			       "(pack-tokens) can be fitted otherwise",
+			       path);
+	if (feed_new(out, o) == 0 && stream_windows_open(&(*out)->stream, path, &w) == 0)
+		return 0;
+	feed_close(*out);
+	*out = NULL;
+	return -1;
+}
+
+bool feed_ended(const struct feed *f)
+{
+	return f->ended;
 }
 
 void feed_close(struct feed *f)
@@ -61,6 +96,7 @@ void feed_close(struct feed *f)
 	if (!f)
 		return;
 	mix_close(f->mix);
+	stream_windows_close(f->stream);
 	free(f->ids);
 	free(f->documents);
 	free(f->learnt);
@@ -74,7 +110,8 @@ const struct mix *feed_mix(const struct feed *f)
 
 const struct token_header *feed_header(const struct feed *f)
 {
-	return &token_pack_info(mix_pack(f->mix, 0))->header;
+	return f->stream ? stream_windows_header(f->stream)
+			 : &token_pack_info(mix_pack(f->mix, 0))->header;
 }
 
 uint64_t feed_epoch(const struct feed *f)
@@ -107,28 +144,55 @@ struct hash128 feed_hash(const struct feed *f)
 
 /* --- reading --- */
 
-static int read_window(struct feed *f, size_t at, const struct windows *w, uint64_t i,
-		       uint64_t *targets)
+static int read_window(struct feed *f, size_t at, const struct windows *w, uint64_t i)
 {
-	const uint8_t *learnt = learnt_of(f, at);
+	return windows_get(w, i, ids_of(f, at), documents_of(f, at), learnt_of(f, at));
+}
 
-	if (windows_get(w, i, ids_of(f, at), documents_of(f, at), learnt_of(f, at)) < 0)
-		return -1;
+static int read_streamed(struct feed *f, size_t at, uint64_t place)
+{
+	int got = stream_windows_get(f->stream, place, ids_of(f, at), documents_of(f, at),
+				     learnt_of(f, at));
+
+	if (got)
+		return got < 0 ? -1 : 0;
+	f->ended = true;
+	return err_set(ERR_MISSING,
+		       "%s: the stream has ended after %" PRIu64 " tokens, within step %" PRIu64
+		       ": window %" PRIu64 " of %" PRIu32 " tokens",
+		       stream_windows_name(f->stream), stream_windows_counts(f->stream).tokens,
+		       place / f->options.sequences + 1, place + 1, f->options.length);
+}
+
+static int read_place(struct feed *f, size_t at, uint64_t place)
+{
+	struct mix_place p;
+
+	if (f->stream)
+		return read_streamed(f, at, place);
+	p = mix_at(f->mix, place);
+	return read_window(f, at, mix_windows(f->mix, p.part), p.window);
+}
+
+/* The window was read: its targets. */
+static void count_window(struct feed *f, uint64_t *targets)
+{
+	const uint8_t *learnt = learnt_of(f, f->n_read);
+
 	for (uint32_t k = 0; k < f->options.length; k++)
 		*targets += learnt[k];
-	return 0;
+	f->n_read++;
 }
 
 int feed_step(struct feed *f, uint64_t step, uint64_t skip, uint64_t *targets)
 {
 	*targets = 0;
 	f->n_read = 0;
+	f->ended = false;
 	for (size_t i = 0; i < f->options.sequences; i++) {
-		struct mix_place p = mix_at(f->mix, (step - 1) * f->options.sequences + skip + i);
-
-		if (read_window(f, i, mix_windows(f->mix, p.part), p.window, targets) < 0)
+		if (read_place(f, i, (step - 1) * f->options.sequences + skip + i) < 0)
 			return -1;
-		f->n_read++;
+		count_window(f, targets);
 	}
 	return 0;
 }
@@ -142,9 +206,9 @@ int feed_pass(struct feed *f, uint64_t first, size_t *n, uint64_t *targets)
 	*n = left < f->options.sequences ? (size_t)left : f->options.sequences;
 	f->n_read = 0;
 	for (size_t i = 0; i < *n; i++) {
-		if (read_window(f, i, w, first + i, targets) < 0)
+		if (read_window(f, i, w, first + i) < 0)
 			return -1;
-		f->n_read++;
+		count_window(f, targets);
 	}
 	return 0;
 }

@@ -119,6 +119,17 @@ static int open_feed(const struct training *t, const char *path, uint64_t sequen
 	return feed_open(out, path, &o) < 0 ? -1 : check_tokens(t, *out, path);
 }
 
+static int open_data(struct training *t)
+{
+	struct feed_options o = options_of(t, t->o.batch);
+
+	if (!training_is_stream(t))
+		return open_feed(t, t->o.data, t->o.batch, &t->feed);
+	if (feed_open_stream(&t->feed, t->o.data, &o, t->o.shuffle) < 0)
+		return -1;
+	return check_tokens(t, t->feed, t->o.data);
+}
+
 static int open_val(struct training *t)
 {
 	if (!t->o.val)
@@ -166,8 +177,7 @@ int training_open_data(struct training *t)
 	if (settle_window(t) < 0)
 		return -1;
 	settle_batch(t);
-	if (training_settle_micro_batch(t) < 0 ||
-	    open_feed(t, t->o.data, t->o.batch, &t->feed) < 0 || open_val(t) < 0)
+	if (training_settle_micro_batch(t) < 0 || open_data(t) < 0 || open_val(t) < 0)
 		return -1;
 	return settle_steps(t);
 }

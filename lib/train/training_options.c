@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "formats/token_pack.h"
 #include "lib/base/err.h"
@@ -131,6 +132,9 @@ int training_options_check(const struct training_options *o)
 		return -1;
 	if (o->rollback && !(o->spike > 0))
 		return err_set(ERR_ARGUMENT, "--rollback: there is no --spike to go back after");
+	if (o->shuffle && strcmp(o->data, "-") != 0)
+		return err_set(ERR_ARGUMENT, "--shuffle: is of a stream (-d -); the order of a "
+					     "packed file is drawn over all of it");
 	if (o->rollback && !o->checkpoint_every)
 		return err_set(ERR_ARGUMENT, "--rollback: there is nothing to go back to with "
 					     "--checkpoint-every 0");

@@ -464,6 +464,35 @@ with_tokenizer()
 	closed_stdout train-lm -q -d text.tok -c 32 -b 8 --steps 2 --sample x -o z m1
 }
 
+@test 'a token stream: steps in its order, gone on with when it is given again; ended, cut, passed' {
+	local run='-d - -c 32 -b 8 --micro-batch 4 --checkpoint-every 5 --lr 3e-3 --shuffle 1000'
+
+	pack-tokens -q --from ids --vocab 61 --separator none --to stream -o tokens ids
+	# shellcheck disable=SC2086
+	works train-lm -q $run --steps 20 -o whole m0 <tokens
+	lower "$(loss whole 20)" "$(loss whole 1)"
+	# shellcheck disable=SC2086
+	timeout -s KILL 0.2 train-lm -q $run --steps 20 -o broken m0 < <(head -c 9000 tokens; sleep 5) || true
+	# shellcheck disable=SC2086
+	works train-lm -q --resume $run --steps 20 -o broken m0 <tokens
+	same_run whole broken
+	# shellcheck disable=SC2086
+	refuses train-lm -q $run --steps 2000 -o short m0 <tokens
+	one_line_error 'the stream has ended after' 'within step'
+	[ ! -e short/done ] && [ -e short/last/run.json ]
+	# shellcheck disable=SC2086
+	refuses train-lm -q $run --steps 20 -o cut m0 < <(head -c 5000 tokens)
+	one_line_error 'cut'
+	# shellcheck disable=SC2086
+	refuses train-lm -q $run -o endless m0 <tokens
+	one_line_error '--steps or --tokens'
+	# shellcheck disable=SC2086
+	refuses train-lm -q $run --steps 2 --fit best -o best m0 <tokens
+	one_line_error 'packed file'
+	refuses train-lm -q -d data/train.tok --shuffle 100 --steps 1 -o packed m0
+	one_line_error '--shuffle' 'stream'
+}
+
 @test 'tokens of another tokenizer are refused' {
 	with_tokenizer
 	train-tokenizer -q -v 399 --eos '<end>' -o other/ docs
