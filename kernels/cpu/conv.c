@@ -2,12 +2,14 @@
  * kernels/cpu/conv.c - convolutions of images, and their gradient by the image, as products of panels
  *
  * For an image, a group of channels and a class of places (image.h) the result is [rows, k] by [k, places]: on the left the
- * kernel, packed once in phase 0; on the right the lines that the taps see, made a block of places at a time. Classes,
- * images, groups, blocks of rows and of places are shared out in phase 1. A group of one row is summed without panels.
+ * kernel, packed once in phase 0; on the right what the taps see, a band of places at a time (conv_band.h) or, where taps see one place
+ * each or bands would be large, lines of a block of places made into panels. Classes, images, groups and bands, or blocks of
+ * rows and of places, are shared out in phase 1.
  */
 #include "kernels/cpu/level.h"
 
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/conv_band.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/image.h"
 
@@ -15,6 +17,7 @@
 #define ROWS	    384 /* a multiple of every GEMM_ROWS, and of SOME_ROWS */
 #define SOME_ROWS   96	/* whose panels stay in L2 */
 #define CLASSES_MAX 1024
+#define LARGE_BAND  (8 * BAND_FLOATS)
 
 struct convolution {
 	const struct kernel_tensor *x, *w, *out;
@@ -22,6 +25,7 @@ struct convolution {
 	bool back;
 	size_t groups, rows, channels; /* rows of the result and channels seen, of a group */
 	size_t classes;
+	size_t parts;
 };
 
 /* One class of places. */
@@ -30,7 +34,9 @@ struct part {
 	size_t k, places;
 	size_t tiles;	     /* of rows, of a group */
 	const float *left;   /* the packed kernel of all groups */
-	size_t down, across; /* blocks of rows and of places */
+	size_t down, across; /* blocks of rows and of places, or 1 and bands */
+	bool banded;
+	struct band band;
 };
 
 static size_t ceiling(size_t n, size_t by)
@@ -46,6 +52,7 @@ static struct convolution make_convolution(const struct kernel_call *c, bool bac
 	size_t outs = v.w->shape[0] / v.a->groups;
 
 	v.groups = v.a->groups;
+	v.parts = (size_t)c->parts;
 	v.rows = back ? v.w->shape[1] : outs;
 	v.channels = back ? outs : v.w->shape[1];
 	v.classes = back ? (size_t)v.a->stride[0] * v.a->stride[1] : 1;
@@ -55,6 +62,19 @@ static struct convolution make_convolution(const struct kernel_call *c, bool bac
 static size_t left_size(const struct convolution *v, const struct part *p)
 {
 	return v->groups * p->tiles * GEMM_ROWS * p->k;
+}
+
+/* So many rows of places that each part gets some. A result is the same wherever it is cut. */
+static void make_band(const struct convolution *v, struct part *p)
+{
+	size_t rows = ceiling(v->out->shape[0] * v->groups * p->grid.h.places, v->parts);
+
+	p->band = band_of(&p->grid, v->channels, rows < p->grid.h.places ? rows : p->grid.h.places);
+	p->banded = !image_is_itself(&p->grid) && p->band.room <= LARGE_BAND;
+	if (!p->banded)
+		return;
+	p->down = 1;
+	p->across = ceiling(p->grid.h.places, p->band.rows);
 }
 
 static struct part make_part(const struct convolution *v, size_t which)
@@ -74,6 +94,7 @@ static struct part make_part(const struct convolution *v, size_t which)
 	p.tiles = ceiling(v->rows, GEMM_ROWS);
 	p.down = ceiling(v->rows, ROWS);
 	p.across = ceiling(p.places, PLACES);
+	make_band(v, &p);
 	return p;
 }
 
@@ -198,25 +219,6 @@ static void sum_block(const struct convolution *v, const struct part *p, const s
 	}
 }
 
-/* A group of one row. */
-static void sum_row(const struct convolution *v, const struct part *p, const struct block *b,
-		    float *room)
-{
-	const float *left = p->left + b->group * p->tiles * GEMM_ROWS * p->k;
-	float *line = room, *sums = room + RIGHT_SIZE;
-
-	memset(sums, 0, PLACES * sizeof(float));
-	memset(line, 0, PLACES * sizeof(float));
-	for (size_t k = 0; k < p->k; k++) {
-		vf32 w = simd_broadcast(left + k * GEMM_ROWS);
-
-		image_line(&p->grid, b->image, b->group * v->channels, k, b->place, b->places,
-			   line);
-		for (size_t j = 0; j < b->places; j += SIMD_WIDTH)
-			simd_store(sums + j, simd_fma(w, simd_load(line + j), simd_load(sums + j)));
-	}
-}
-
 /* --- the epilogue --- */
 
 static float bias_of(const struct kernel_call *c, size_t channel)
@@ -259,20 +261,28 @@ static void store_places(const struct convolution *v, const struct part *p, cons
 	}
 }
 
+/* N sums of a channel, in whole vectors. */
+static void finish_sums(const struct kernel_call *c, const struct convolution *v, size_t channel,
+			float *x, size_t n)
+{
+	float bias = bias_of(c, channel);
+
+	for (size_t j = 0; j < n; j++)
+		x[j] += bias;
+	if (v->back || !v->a->activation)
+		return;
+	operand_round(v->out->dtype, x, n);
+	activation_row(x, n, v->a->activation);
+}
+
 static void finish_block(const struct kernel_call *c, const struct convolution *v,
 			 const struct part *p, const struct block *b, float *sums)
 {
 	for (size_t i = 0; i < b->rows; i++) {
 		size_t channel = b->group * v->rows + b->row + i;
-		float *x = sums + i * PLACES, bias = bias_of(c, channel);
 
-		for (size_t j = 0; j < b->places; j++)
-			x[j] += bias;
-		if (!v->back && v->a->activation) {
-			operand_round(v->out->dtype, x, b->places);
-			activation_row(x, b->places, v->a->activation);
-		}
-		store_places(v, p, b, channel, x);
+		finish_sums(c, v, channel, sums + i * PLACES, b->places);
+		store_places(v, p, b, channel, sums + i * PLACES);
 	}
 }
 
@@ -287,8 +297,67 @@ static void run_block(const struct kernel_call *c, const struct convolution *v,
 	b.image = i / p->down / v->groups;
 	b.rows = v->rows - b.row < ROWS ? v->rows - b.row : ROWS;
 	b.places = p->places - b.place < PLACES ? p->places - b.place : PLACES;
-	(v->rows == 1 ? sum_row : sum_block)(v, p, &b, room);
+	sum_block(v, p, &b, room);
 	finish_block(c, v, p, &b, room + RIGHT_SIZE);
+}
+
+/* --- by bands --- */
+
+/* The band B.place on, of ROWS rows, for a channel whose sums are X. */
+static void finish_band(const struct kernel_call *c, const struct convolution *v,
+			const struct part *p, const struct block *b, size_t channel, size_t rows,
+			float *x)
+{
+	struct block row = *b;
+
+	finish_sums(c, v, channel, x, rows * p->band.columns);
+	row.places = p->grid.w.places;
+	for (size_t i = 0; i < rows; i++, row.place += row.places)
+		store_places(v, p, &row, channel, x + i * p->band.columns);
+}
+
+static void run_band(const struct kernel_call *c, const struct convolution *v, const struct part *p,
+		     size_t i, float *room)
+{
+	const struct band *band = &p->band;
+	size_t first = i % p->across * band->rows, taps = p->grid.h.taps * p->grid.w.taps;
+	size_t rows = p->grid.h.places - first < band->rows ? p->grid.h.places - first : band->rows;
+	struct block b = { .image = i / p->across / v->groups,
+			   .group = i / p->across % v->groups,
+			   .place = first * p->grid.w.places };
+	const float *left = p->left + b.group * p->tiles * GEMM_ROWS * p->k;
+	float *x = room, *sums = x + band->room;
+	size_t *offset = (size_t *)(void *)(sums + GEMM_ROWS * band->places);
+
+	band_offsets(band, &p->grid, offset);
+	band_fill(band, &p->grid, b.image, b.group * v->channels, first, rows, x);
+	for (size_t row = 0; row < v->rows; row += GEMM_ROWS, left += GEMM_ROWS * p->k) {
+		size_t n = v->rows - row < GEMM_ROWS ? v->rows - row : GEMM_ROWS;
+
+		(n == 1 ? band_row : band_sums)(band, offset, taps, left, x, rows * band->columns,
+						sums);
+		for (size_t r = 0; r < n; r++)
+			finish_band(c, v, p, &b, b.group * v->rows + row + r, rows,
+				    sums + r * band->places);
+	}
+}
+
+/* --- the kernel --- */
+
+/* Of a part, in floats. */
+static size_t room_of(const struct convolution *v)
+{
+	size_t most = RIGHT_SIZE + SUMS_SIZE;
+
+	for (size_t which = 0; which < v->classes; which++) {
+		struct part p = make_part(v, which);
+		size_t taps = p.grid.h.taps * p.grid.w.taps;
+		size_t size = p.band.room + GEMM_ROWS * p.band.places + ceiling(2 * taps, 16) * 16;
+
+		if (p.banded && size > most)
+			most = ceiling(size, 16) * 16;
+	}
+	return most;
 }
 
 static size_t all_left(const struct convolution *v, size_t *blocks)
@@ -309,7 +378,7 @@ static void run_blocks(const struct kernel_call *c, const struct convolution *v)
 {
 	size_t blocks, begin = 0, from, to;
 	size_t left = all_left(v, &blocks);
-	float *room = (float *)c->scratch + left + (size_t)c->part * (RIGHT_SIZE + SUMS_SIZE);
+	float *room = (float *)c->scratch + left + (size_t)c->part * room_of(v);
 	const float *packed = c->scratch;
 
 	kernel_share(blocks, 1, c->part, c->parts, &from, &to);
@@ -320,7 +389,7 @@ static void run_blocks(const struct kernel_call *c, const struct convolution *v)
 		p.left = packed;
 		packed += left_size(v, &p);
 		for (; from < to && from < end; from++)
-			run_block(c, v, &p, from - begin, room);
+			(p.banded ? run_band : run_block)(c, v, &p, from - begin, room);
 		begin = end;
 	}
 }
@@ -350,8 +419,7 @@ static size_t scratch(const struct kernel_call *c, bool back)
 	struct convolution v = make_convolution(c, back);
 	size_t blocks;
 
-	return (all_left(&v, &blocks) + (size_t)c->parts * (RIGHT_SIZE + SUMS_SIZE)) *
-	       sizeof(float);
+	return (all_left(&v, &blocks) + (size_t)c->parts * room_of(&v)) * sizeof(float);
 }
 
 static size_t scratch_conv2d(const struct kernel_call *c)
