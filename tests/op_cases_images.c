@@ -20,8 +20,8 @@ static const struct {
 	  SHAPE(2, 2, 3, 2),
 	  { { 3, 2 }, { 2, 1, 0, 1 }, { 2, 3 }, 1, 0, { 0 } } },
 	/* Too large for differences: many channels, places, rows; places of a depthwise one; pieces of images. */
-	{ SHAPE(1, 70, 5, 5),
-	  SHAPE(7, 70, 3, 3),
+	{ SHAPE(1, 30, 5, 5),
+	  SHAPE(7, 30, 3, 3),
 	  { { 1, 1 }, { 1, 1, 1, 1 }, { 1, 1 }, 1, 0, { 0 } } },
 	{ SHAPE(1, 2, 15, 19),
 	  SHAPE(3, 2, 3, 3),
@@ -32,13 +32,6 @@ static const struct {
 	  SHAPE(2, 1, 3, 3),
 	  { { 1, 1 }, { 1, 1, 1, 1 }, { 1, 1 }, 2, 0, { 0 } } },
 	{ SHAPE(2, 2, 91, 91), SHAPE(2, 2, 1, 1), { { 1, 1 }, { 0 }, { 1, 1 }, 1, 0, { 0 } } },
-	/* Taps so far apart that no band of rows is near; rows of several bands; a row of many columns. */
-	{ SHAPE(1, 2, 3, 100),
-	  SHAPE(3, 2, 2, 3),
-	  { { 1, 1 }, { 2000, 1, 0, 1 }, { 2000, 1 }, 1, 0, { 0 } } },
-	{ SHAPE(1, 1, 23, 301),
-	  SHAPE(7, 1, 3, 3),
-	  { { 2, 2 }, { 1, 1, 1, 1 }, { 1, 1 }, 1, 0, { 0 } } },
 };
 #define N_CONVOLUTIONS (sizeof(convolutions) / sizeof(convolutions[0]))
 #define N_SMALL	       5
