@@ -1,5 +1,5 @@
 /*
- * tests/peer/train-lm.c - steps of training, one for each line that is read: what scripts/peers/train-lm times beside PyTorch
+ * tests/peer/train-lm.c - steps of training, one for each line that is read: what scripts/peers/train times beside PyTorch
  *
  *	train-lm [-b] [-j THREADS] [-r BLOCKS] CONFIG.json SEQUENCES LENGTH
  *
