@@ -138,6 +138,8 @@ void cmd_write(const void *data, size_t n);
 void cmd_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cmd_print_char(int c);
 void cmd_print_bytes(struct bytes b); /* as they are */
+/* What was written goes out now: for output that somebody waits for. */
+void cmd_flush(void);
 /* Much will be written: where stdout is a pipe, it holds more from now on, if the system lets it. */
 void cmd_output_much(void);
 /* As a C string in double quotes: \n, \t, \xNN for what is not printable UTF-8. */

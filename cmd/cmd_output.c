@@ -76,6 +76,12 @@ void cmd_print_char(int c)
 		output_failed();
 }
 
+void cmd_flush(void)
+{
+	if (fflush(stdout) != 0)
+		output_failed();
+}
+
 void cmd_print_bytes(struct bytes b)
 {
 	cmd_write(b.data, b.size);

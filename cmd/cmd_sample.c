@@ -6,6 +6,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
+#include "lib/infer/prompt.h"
 
 struct cmd_sample {
 	struct cmd_sample_options options;
@@ -14,56 +15,6 @@ struct cmd_sample {
 	struct session *session;
 	struct sampler *sampler;
 };
-
-/* --- the prompt --- */
-
-static bool is_end(const struct hf_config *c, uint32_t id)
-{
-	for (uint32_t i = 0; i < c->eos.n; i++)
-		if (c->eos.ids[i] == id)
-			return true;
-	return false;
-}
-
-/* IDS as the session wants them. What the tokenizer puts at the end of a document is not wanted: it goes on. */
-static int keep_prompt(struct cmd_sample *s, const struct encoding *e)
-{
-	const struct hf_config *c = s->options.config;
-	size_t n = e->n;
-
-	while (n > 1 && is_end(c, e->ids[n - 1]))
-		n--;
-	s->prompt = mem_new(n + 1, sizeof(*s->prompt));
-	if (!s->prompt)
-		return -1;
-	for (size_t i = 0; i < n; i++)
-		s->prompt[i] = (int32_t)e->ids[i];
-	if (n == 0 && c->bos.n)
-		s->prompt[n++] = (int32_t)c->bos.ids[0];
-	else if (n == 0 && c->eos.n)
-		s->prompt[n++] = (int32_t)c->eos.ids[0];
-	s->n_prompt = n;
-	return n ? 0 : err_set(ERR_ARGUMENT, "--sample: an empty text has no token to go on from");
-}
-
-static int encode_prompt(struct cmd_sample *s)
-{
-	const struct encode_options o = { .special = SPECIAL_PARSE,
-					  .start = START_DOCUMENT,
-					  .post_process = true };
-	struct encoding e = { 0 };
-	struct encoder *encoder;
-	int result;
-
-	if (encoder_new(&encoder, s->options.tokenizer) < 0)
-		return -1;
-	result = encoder_run(encoder, bytes_of(s->options.prompt), &o, &e);
-	if (result == 0)
-		result = keep_prompt(s, &e);
-	encoding_free(&e);
-	encoder_free(encoder);
-	return result;
-}
 
 /* --- making --- */
 
@@ -88,6 +39,14 @@ static int make_session(struct cmd_sample *s)
 	if (session_new(&s->session, o->config, o->store, &session) < 0)
 		return -1;
 	return sampler_new(&s->sampler, &sampler, (size_t)o->config->vocab_size);
+}
+
+static int encode_prompt(struct cmd_sample *s)
+{
+	const struct cmd_sample_options *o = &s->options;
+
+	return prompt_encode(&s->prompt, &s->n_prompt, o->tokenizer, o->config, bytes_of(o->prompt),
+			     SPECIAL_PARSE);
 }
 
 int cmd_sample_new(struct cmd_sample **out, const struct cmd_sample_options *o)

@@ -96,9 +96,11 @@ static int go_on(struct session *session, struct sampler *sampler, struct writer
 	int more;
 
 	while ((more = next(session, sampler, o, out)) > 0) {
+		bool enough = o->token && o->token(o->to, out->last, session_logits(session));
+
 		if (add(w, out->last) < 0)
 			return -1;
-		if (pass_on(w, o)) {
+		if (pass_on(w, o) || enough) {
 			out->reason = GENERATE_CANCEL;
 			return 0;
 		}

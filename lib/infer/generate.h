@@ -26,7 +26,9 @@ struct generate_options {
 	size_t n_before;
 	/* Called with each piece of new text; other than 0 ends. NULL: none. */
 	int (*piece)(void *to, struct bytes text);
-	void *to;
+	/* Called with each token before its text comes, and with the logits that it was drawn from; other than 0 ends. NULL: none. */
+	int (*token)(void *to, int32_t id, const float *logits);
+	void *to; /* what both of them are given */
 };
 
 struct generate_result {

@@ -134,8 +134,11 @@ static int make_pass(struct session *s, struct pass *p, size_t rows)
 	    build(s, p) < 0)
 		return -1;
 	return plan_new(&p->plan, p->graph,
-			&(struct plan_options){
-				.backend = o->backend, .team = o->team, .arena = s->arena });
+			&(struct plan_options){ .backend = o->backend,
+						.team = o->team,
+						.arena = s->arena,
+						.without = o->without,
+						.strict = o->strict });
 }
 
 static void drop_pass(struct pass *p)
@@ -152,6 +155,11 @@ uint64_t session_bytes(const struct session *s, enum plan_memory kind)
 	uint64_t one = plan_bytes(s->one.plan, kind);
 
 	return many > one ? many : one;
+}
+
+struct plan *session_plan(const struct session *s)
+{
+	return s->one.plan;
 }
 
 static uint64_t bytes_in_all(const struct session *s)

@@ -20,6 +20,8 @@ struct session_options {
 	size_t rows;	    /* appended in one pass at most; 0: chosen */
 	bool rope_paired;   /* of the weights: struct lm's */
 	uint64_t memory;    /* bytes at most; 0: no limit */
+	unsigned without;   /* as plan_options */
+	bool strict;	    /* as plan_options */
 };
 
 struct session;
@@ -42,6 +44,8 @@ size_t session_context(const struct session *s);
 /* Forgets all but the first N tokens; the logits are gone unless nothing was forgotten. */
 void session_rewind(struct session *s, size_t n);
 
+/* What appends one token; for its measures. */
+struct plan *session_plan(const struct session *s);
 uint64_t session_bytes(const struct session *s, enum plan_memory kind);
 
 #endif
