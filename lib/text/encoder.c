@@ -325,15 +325,18 @@ static int encode_sentencepiece(struct encoder *e, struct bytes document)
 	      spec->normalizers->sentencepiece.replace_invalid))
 		return err_set(ERR_FORMAT, "byte %zu: not UTF-8, and the tokenizer has no bytes",
 			       valid);
-	return document.size ? encode_valid(e, document, 0, document.size) : 0;
+	return document.size && encode_valid(e, document, 0, document.size) < 0 ? -1 : 0;
 }
 
 static int encode_document(struct encoder *e, struct bytes document)
 {
 	size_t at = 0;
 
-	if (e->tokenizer->spec->model.sentencepiece)
-		return encode_sentencepiece(e, document);
+	if (e->tokenizer->spec->model.sentencepiece) {
+		if (encode_sentencepiece(e, document) < 0)
+			return -1;
+		at = document.size;
+	}
 	while (at < document.size) {
 		size_t valid = utf8_valid_prefix(document.data + at, document.size - at);
 		size_t to;
