@@ -241,8 +241,8 @@ lower()
 	one_line_error '--micro-batch: 3 windows do not divide a batch of 8'
 	refuses train-lm -d data/train.tok -c 32 --steps 5 --warmup 6 -o run m0
 	one_line_error 'the schedule' 'warm-up'
-	refuses train-lm -d data/train.tok -c 32 --memory 1M -o run m0
-	one_line_error 'training needs' '1000000 allowed'
+	refuses train-lm -d data/train.tok -c 32 --memory 20k -o run m0
+	one_line_error 'training needs' '20000 allowed'
 	refuses train-lm -d data/train.tok -c 32 --rollback 1 -o run m0
 	one_line_error '--rollback'
 	[ ! -e run ]
