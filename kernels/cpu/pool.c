@@ -341,12 +341,14 @@ static void resize_back(const struct kernel_call *c, size_t n, const float *dy, 
 	memset(dx, 0, c->out[0].shape[2] * width * sizeof(float));
 	for (size_t i = 0; i < c->in[0].shape[2]; i++)
 		for (size_t j = 0; j < c->in[0].shape[3]; j++, dy++)
+			/* A tap of weight 0 takes nothing, not even what is not finite. */
 			for (size_t r = 0; r < h[i].n; r++) {
 				float *row = dx + h[i].at[r] * width;
 				float down = h[i].weight[r] * *dy;
 
-				for (size_t s = 0; s < w[j].n; s++)
-					row[w[j].at[s]] += down * w[j].weight[s];
+				for (size_t s = 0; s < w[j].n && h[i].weight[r] != 0; s++)
+					if (w[j].weight[s] != 0)
+						row[w[j].at[s]] += down * w[j].weight[s];
 			}
 }
 
