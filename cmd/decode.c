@@ -6,7 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/cmd_graph.h"
-#include "formats/tokenizer_open.h"
+#include "cmd/cmd_lm.h"
 #include "lib/base/clock.h"
 #include "lib/base/mapfile.h"
 #include "lib/base/memory.h"
@@ -14,7 +14,6 @@
 #include "lib/infer/logprobs.h"
 #include "lib/infer/prompt.h"
 #include "lib/infer/stop_text.h"
-#include "lib/model/lm.h"
 
 #define PROMPT_MOST   (1u << 30)
 #define CONTEXT_MOST  (1u << 30)
@@ -28,14 +27,11 @@ static struct cmd_list stop_list;
 static bool ignore_eos, echo;
 static int special = SPECIAL_PLAIN, dtype;
 
-static const char *const special_words[] = { "plain", "parse", "refuse", NULL };
-static const char *const dtype_words[] = { "f32", "bf16", NULL };
-
 static const struct cmd_option options[] = {
 	CMD_TEXT('p', "prompt", &prompt_text, "TEXT", "the text to go on with (default: stdin)"),
 	CMD_PATH('f', "file", &prompt_path, "FILE", "a file that holds it"),
 	CMD_PATH('t', "tokenizer", &tokenizer_path, "FILE", "the tokenizer (default: the model's)"),
-	CMD_ENUM(0, "special", &special, special_words, "HOW",
+	CMD_ENUM(0, "special", &special, cmd_special_words, "HOW",
 		 "special tokens in the prompt: plain (default), parse or refuse"),
 	CMD_SIZE('n', "tokens", &tokens, 0, CONTEXT_MOST,
 		 "new tokens at most (default 128); 0: to the end of the context"),
@@ -54,7 +50,7 @@ static const struct cmd_option options[] = {
 	CMD_FLAG(0, "echo", &echo, "the prompt before the text"),
 	CMD_SIZE(0, "logprobs", &k_logprobs, 0, LOGPROBS_MOST,
 		 "a row for each token, with the N most probable, in the place of the text"),
-	CMD_ENUM(0, "dtype", &dtype, dtype_words, "TYPE",
+	CMD_ENUM(0, "dtype", &dtype, cmd_dtype_words, "TYPE",
 		 "what is computed in: f32 (default) or bf16"),
 	CMD_GRAPH,
 	CMD_FLAG(0, "op-stats", &cmd_graph.op_stats,
@@ -73,9 +69,7 @@ static const struct cmd_spec spec = {
 	.max_operands = 1,
 };
 
-static struct arena *arena;
-static struct tokenizer *tokenizer;
-static struct lm model;
+static struct cmd_lm lm;
 static char *text; /* the prompt: owned */
 static size_t text_size;
 static int32_t *prompt; /* its tokens: owned */
@@ -91,21 +85,6 @@ static uint64_t started, first_token;
 
 /* --- opening --- */
 
-static void open_model(const char *path)
-{
-	const char *from = tokenizer_path ? tokenizer_path : path;
-
-	cmd_check(arena_new(&arena));
-	if (tokenizer_open(&tokenizer, arena, from, NULL) < 0)
-		cmd_die("%s%s", err_text(),
-			!tokenizer_path && err_last() == ERR_MISSING ? "; -t FILE names a tokenizer"
-								     : "");
-	cmd_check(lm_open(&model, path, &(struct lm_open_options){ .frozen = true }));
-	if (model.config->vocab_size < tokenizer_vocab_size(tokenizer))
-		cmd_warn("%s: has a vocabulary of %" PRIu64 ", the tokenizer one of %" PRIu32, path,
-			 model.config->vocab_size, tokenizer_vocab_size(tokenizer));
-}
-
 static void read_prompt(void)
 {
 	if (prompt_text) {
@@ -119,14 +98,14 @@ static void read_prompt(void)
 
 static void encode_prompt(void)
 {
-	cmd_check(prompt_encode(&prompt, &n_prompt, tokenizer, model.config,
+	cmd_check(prompt_encode(&prompt, &n_prompt, lm.tokenizer, lm.model.config,
 				(struct bytes){ text, text_size }, (enum special_mode)special));
 }
 
 /* As many as --ctx says; else what was asked for, as far as the model goes. */
 static size_t choose_context(void)
 {
-	uint64_t most = context ? context : model.config->context;
+	uint64_t most = context ? context : lm.model.config->context;
 
 	if (n_prompt > most)
 		cmd_die("a prompt of %zu tokens; %s %" PRIu64, n_prompt,
@@ -141,14 +120,14 @@ static void make_session(void)
 	struct plan_options plan = { 0 };
 
 	cmd_plan_options(&plan);
-	cmd_check(session_new(&session, model.config, model.store,
+	cmd_check(session_new(&session, lm.model.config, lm.model.store,
 			      &(struct session_options){
 				      .backend = plan.backend,
 				      .team = plan.team,
-				      .compute = dtype ? DTYPE_BF16 : DTYPE_F32,
+				      .compute = cmd_dtype(dtype),
 				      .cache = DTYPE_F32,
 				      .context = choose_context(),
-				      .rope_paired = model.rope_paired,
+				      .rope_paired = lm.model.rope_paired,
 				      .memory = plan.memory,
 				      .without = plan.without,
 				      .strict = plan.strict,
@@ -160,7 +139,7 @@ static void make_session(void)
 							 .top_p = top_p,
 							 .min_p = min_p,
 							 .seed = cmd_graph.seed },
-			      (size_t)model.config->vocab_size));
+			      (size_t)lm.model.config->vocab_size));
 }
 
 static void make_stops(void)
@@ -198,14 +177,14 @@ static int take_piece(void *to, struct bytes piece)
 static void print_token(int32_t id, double logprob)
 {
 	cmd_printf("%" PRId32 "\t", id);
-	cmd_print_quoted(tokenizer_piece(tokenizer, (uint32_t)id));
+	cmd_print_quoted(tokenizer_piece(lm.tokenizer, (uint32_t)id));
 	cmd_printf("\t%.6f", logprob);
 }
 
 /* Place, id, text and logarithm, and three columns for each of the most probable. */
 static void print_row(int32_t id, const float *logits)
 {
-	size_t n = (size_t)model.config->vocab_size, k = k_logprobs < n ? (size_t)k_logprobs : n;
+	size_t n = (size_t)lm.model.config->vocab_size, k = k_logprobs < n ? (size_t)k_logprobs : n;
 	double own;
 
 	logprobs(logits, n, k, best, id, &own);
@@ -255,8 +234,8 @@ static void report(const struct generate_result *r, uint64_t read, uint64_t prom
 static void go_on(void)
 {
 	struct generate_options o = { .tokens = (size_t)tokens,
-				      .stops = model.config->eos.ids,
-				      .n_stops = ignore_eos ? 0 : model.config->eos.n,
+				      .stops = lm.model.config->eos.ids,
+				      .n_stops = ignore_eos ? 0 : lm.model.config->eos.n,
 				      .before = prompt,
 				      .n_before = n_prompt,
 				      .piece = take_piece,
@@ -270,7 +249,7 @@ static void go_on(void)
 	}
 	cmd_check(session_append(session, prompt, n_prompt));
 	prompted = clock_ns();
-	cmd_check(generate(session, sampler, tokenizer, &o, &r));
+	cmd_check(generate(session, sampler, lm.tokenizer, &o, &r));
 	report(&r, read, prompted, clock_ns());
 	stop_text_end(stops, &certain);
 	print_certain();
@@ -288,7 +267,7 @@ int main(int argc, char **argv)
 	if (echo && with_logprobs)
 		cmd_misuse("--echo and --logprobs: only one of them");
 	make_stops();
-	open_model(argv[0]);
+	cmd_lm_open(&lm, argv[0], tokenizer_path, NULL);
 	read_prompt();
 	encode_prompt();
 	make_session();
@@ -304,8 +283,6 @@ int main(int argc, char **argv)
 	free(stop_strings);
 	free(prompt);
 	free(text);
-	lm_close(&model);
-	tokenizer_free(tokenizer);
-	arena_free(arena);
+	cmd_lm_close(&lm);
 	return cmd_end();
 }

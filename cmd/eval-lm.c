@@ -6,25 +6,23 @@
 
 #include "cmd/cmd.h"
 #include "cmd/cmd_graph.h"
+#include "cmd/cmd_lm.h"
 #include "formats/json.h"
-#include "formats/tokenizer_open.h"
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
 #include "lib/data/token_document.h"
 #include "lib/data/windows.h"
 #include "lib/eval/perplexity.h"
-#include "lib/eval/roof.h"
 
 #define CONTEXT_MOST 2048 /* unless it is asked for */
 
 static const char *data, *tokenizer_path, *split_name, *field = "text";
-static bool raw, docs, joined, per_document, json;
+static bool raw, docs, per_document, json;
 static uint64_t context, stride, batch_tokens, max_docs = UINT64_MAX;
 static int special = SPECIAL_PLAIN, dtype;
 
-static const char *const special_words[] = { "plain", "parse", "refuse", NULL };
 static const char *const documents_words[] = { "apart", "joined", NULL };
-static const char *const dtype_words[] = { "f32", "bf16", NULL };
+enum { APART, JOINED };
 static int documents;
 
 static const struct cmd_option options[] = {
@@ -35,7 +33,7 @@ static const struct cmd_option options[] = {
 	CMD_TEXT(0, "field", &field, "NAME", "with --docs: the field that holds the text"),
 	CMD_PATH('t', "tokenizer", &tokenizer_path, "FILE", "the tokenizer (default: the model's)"),
 	CMD_TEXT(0, "split", &split_name, "NAME", "how a rank file splits text, as for tokenize"),
-	CMD_ENUM(0, "special", &special, special_words, "HOW",
+	CMD_ENUM(0, "special", &special, cmd_special_words, "HOW",
 		 "special tokens in text: plain (default), parse or refuse"),
 	CMD_SIZE('c', "ctx", &context, 1, WINDOW_LENGTH_MAX,
 		 "tokens of a window (default: the model's context, 2048 at most)"),
@@ -48,7 +46,7 @@ static const struct cmd_option options[] = {
 	CMD_SIZE('n', "max-docs", &max_docs, 1, UINT64_MAX, "stop after N documents"),
 	CMD_FLAG('p', "per-document", &per_document, "a row for each document"),
 	CMD_FLAG(0, "json", &json, "JSON lines"),
-	CMD_ENUM(0, "dtype", &dtype, dtype_words, "TYPE",
+	CMD_ENUM(0, "dtype", &dtype, cmd_dtype_words, "TYPE",
 		 "what is computed in: f32 (default) or bf16"),
 	CMD_GRAPH,
 	CMD_FLAG(0, "op-stats", &cmd_graph.op_stats,
@@ -70,43 +68,21 @@ static const struct cmd_spec spec = {
 	.max_operands = 1,
 };
 
-static struct arena *arena;
-static struct tokenizer *tokenizer;
-static struct lm model;
+static struct cmd_lm lm;
 static struct perplexity *perplexity;
 /* Bytes of the text that each document's scored tokens stand for; of joined documents all are in the first. */
-static uint64_t *bytes, n_bytes;
-static size_t bytes_capacity;
+static uint64_t *bytes;
+static size_t n_bytes, bytes_capacity;
 
 /* --- opening --- */
-
-static void open_tokenizer(const char *model_path)
-{
-	const char *path = tokenizer_path ? tokenizer_path : model_path;
-
-	cmd_check(arena_new(&arena));
-	if (tokenizer_open(&tokenizer, arena, path, split_name) == 0)
-		return;
-	if (!tokenizer_path && err_last() == ERR_MISSING)
-		cmd_die("%s; -t FILE names a tokenizer", err_text());
-	cmd_die("%s", err_text());
-}
-
-static void open_model(const char *path)
-{
-	cmd_check(lm_open(&model, path, &(struct lm_open_options){ .frozen = true }));
-	if (model.config->vocab_size < tokenizer_vocab_size(tokenizer))
-		cmd_warn("%s: has a vocabulary of %" PRIu64 ", the tokenizer one of %" PRIu32, path,
-			 model.config->vocab_size, tokenizer_vocab_size(tokenizer));
-}
 
 static void make_perplexity(void)
 {
 	struct plan_options plan = { 0 };
 
 	if (!context)
-		context =
-			model.config->context < CONTEXT_MOST ? model.config->context : CONTEXT_MOST;
+		context = lm.model.config->context < CONTEXT_MOST ? lm.model.config->context
+								  : CONTEXT_MOST;
 	if (!stride)
 		stride = context;
 	if (stride > context)
@@ -114,27 +90,26 @@ static void make_perplexity(void)
 			   ": tokens between would be left out",
 			   stride, context);
 	cmd_plan_options(&plan);
-	cmd_check(perplexity_new(
-		&perplexity, model.config, model.store,
-		&(struct perplexity_options){ .backend = plan.backend,
-					      .team = plan.team,
-					      .compute = dtype ? DTYPE_BF16 : DTYPE_F32,
-					      .rope_paired = model.rope_paired,
-					      .context = (uint32_t)context,
-					      .stride = (uint32_t)stride,
-					      .rows = (size_t)batch_tokens,
-					      .memory = plan.memory,
-					      .without = plan.without,
-					      .strict = plan.strict }));
+	cmd_check(perplexity_new(&perplexity, lm.model.config, lm.model.store,
+				 &(struct perplexity_options){ .backend = plan.backend,
+							       .team = plan.team,
+							       .compute = cmd_dtype(dtype),
+							       .rope_paired = lm.model.rope_paired,
+							       .context = (uint32_t)context,
+							       .stride = (uint32_t)stride,
+							       .rows = (size_t)batch_tokens,
+							       .memory = plan.memory,
+							       .without = plan.without,
+							       .strict = plan.strict }));
 	plan_measure(perplexity_plan(perplexity), cmd_graph.op_stats);
 }
 
-static struct token_documents *open_data(const char *model_path)
+static struct token_documents *open_data(void)
 {
 	struct token_document_options o = {
 		.path = cmd_input(data),
 		.field = field,
-		.tokenizer_path = tokenizer_path ? tokenizer_path : model_path,
+		.tokenizer_path = lm.tokenizer_path,
 		.encode = { .special = (enum special_mode)special, .post_process = true },
 		.input = raw	? TOKEN_INPUT_TEXT
 			 : docs ? TOKEN_INPUT_RECORDS
@@ -142,7 +117,7 @@ static struct token_documents *open_data(const char *model_path)
 	};
 	struct token_documents *d;
 
-	if (token_documents_open(&d, tokenizer, &o) < 0)
+	if (token_documents_open(&d, lm.tokenizer, &o) < 0)
 		cmd_die("%s%s", err_text(),
 			o.input == TOKEN_INPUT_TOKENS && err_last() == ERR_FORMAT
 				? "; text needs --raw or --docs"
@@ -154,15 +129,7 @@ static struct token_documents *open_data(const char *model_path)
 
 static void keep_bytes(uint64_t n)
 {
-	if (n_bytes == bytes_capacity) {
-		size_t wanted = bytes_capacity ? 2 * bytes_capacity : 64;
-		void *more = realloc(bytes, wanted * sizeof(*bytes));
-
-		if (!more)
-			cmd_die("no memory for %zu documents", wanted);
-		bytes = more;
-		bytes_capacity = wanted;
-	}
+	cmd_check(mem_grow(&bytes, &bytes_capacity, n_bytes + 1, sizeof(*bytes)));
 	bytes[n_bytes++] = n;
 }
 
@@ -172,7 +139,7 @@ static uint64_t bytes_after(const struct token_document *d, size_t at)
 	uint64_t n = d->n > at ? d->text.size - (at ? d->spans[at - 1].to : 0) : 0;
 
 	for (size_t i = at; i < d->n; i++) {
-		const struct added_spec *added = tokenizer_added(tokenizer, d->ids[i]);
+		const struct added_spec *added = tokenizer_added(lm.tokenizer, d->ids[i]);
 
 		if (added && added->special)
 			n -= d->spans[i].to - d->spans[i].from;
@@ -306,7 +273,7 @@ static void print_result(double seconds)
 	struct buffer b = { 0 };
 	uint64_t all = 0;
 
-	for (uint64_t i = 0; i < n_bytes; i++)
+	for (size_t i = 0; i < n_bytes; i++)
 		all += bytes[i];
 	if (r.scored == 0)
 		cmd_die("%s: %" PRIu64 " documents, and no token in them has one before it",
@@ -329,14 +296,12 @@ int main(int argc, char **argv)
 	cmd_begin(&spec, &argc, &argv);
 	if (raw && docs)
 		cmd_misuse("--raw and --docs: only one of them");
-	joined = documents == 1;
-	open_tokenizer(argv[0]);
-	open_model(argv[0]);
-	in = open_data(argv[0]);
+	cmd_lm_open(&lm, argv[0], tokenizer_path, split_name);
+	in = open_data();
 	make_perplexity();
 	p = cmd_progress("foretell", "tokens", 0);
 	start = clock_ns();
-	if (joined)
+	if (documents == JOINED)
 		read_joined(in);
 	else
 		read_apart(in, p);
@@ -349,8 +314,6 @@ int main(int argc, char **argv)
 	token_documents_close(in);
 	perplexity_free(perplexity);
 	free(bytes);
-	lm_close(&model);
-	tokenizer_free(tokenizer);
-	arena_free(arena);
+	cmd_lm_close(&lm);
 	return cmd_end();
 }

@@ -5,8 +5,8 @@
 
 #include "cmd/cmd.h"
 #include "cmd/cmd_graph.h"
+#include "cmd/cmd_lm.h"
 #include "formats/jsonl.h"
-#include "formats/tokenizer_open.h"
 #include "lib/data/windows.h"
 #include "lib/eval/score.h"
 
@@ -18,14 +18,12 @@ static bool summary;
 static uint64_t context, batch_tokens;
 static int special = SPECIAL_PARSE, dtype, bos;
 
-static const char *const special_words[] = { "plain", "parse", "refuse", NULL };
-static const char *const dtype_words[] = { "f32", "bf16", NULL };
 static const char *const bos_words[] = { "auto", "on", "off", NULL };
 
 static const struct cmd_option options[] = {
 	CMD_PATH('t', "tokenizer", &tokenizer_path, "FILE", "the tokenizer (default: the model's)"),
 	CMD_TEXT(0, "split", &split_name, "NAME", "how a rank file splits text, as for tokenize"),
-	CMD_ENUM(0, "special", &special, special_words, "HOW",
+	CMD_ENUM(0, "special", &special, cmd_special_words, "HOW",
 		 "special tokens in text: plain, parse (default) or refuse"),
 	CMD_ENUM(0, "bos", &bos, bos_words, "WHETHER",
 		 "before each context: auto (as the tokenizer does it), on or off"),
@@ -36,7 +34,7 @@ static const struct cmd_option options[] = {
 	CMD_SIZE(0, "batch-tokens", &batch_tokens, 1, WINDOW_LENGTH_MAX,
 		 "tokens computed at a time (default 1024; at least the context)"),
 	CMD_FLAG('s', "summary", &summary, "write the sums alone, as a JSON object"),
-	CMD_ENUM(0, "dtype", &dtype, dtype_words, "TYPE",
+	CMD_ENUM(0, "dtype", &dtype, cmd_dtype_words, "TYPE",
 		 "what is computed in: f32 (default) or bf16"),
 	CMD_GRAPH,
 	CMD_FLAG(0, "op-stats", &cmd_graph.op_stats,
@@ -56,44 +54,29 @@ static const struct cmd_spec spec = {
 	.max_operands = -1,
 };
 
-static struct arena *arena;
-static struct tokenizer *tokenizer;
-static struct lm model;
+static struct cmd_lm lm;
 static struct continuations *continuations;
 static struct score *score;
 static struct progress *progress;
 
 /* --- opening --- */
 
-static void open_model(const char *path)
-{
-	const char *from = tokenizer_path ? tokenizer_path : path;
-
-	cmd_check(lm_open(&model, path, &(struct lm_open_options){ .frozen = true }));
-	cmd_check(arena_new(&arena));
-	if (tokenizer_open(&tokenizer, arena, from, split_name) == 0)
-		return;
-	if (!tokenizer_path && err_last() == ERR_MISSING)
-		cmd_die("%s; -t FILE names a tokenizer", err_text());
-	cmd_check(-1);
-}
-
 static void open_continuations(void)
 {
 	struct plan_options plan = { 0 };
 
 	if (!context)
-		context =
-			model.config->context < CONTEXT_MOST ? model.config->context : CONTEXT_MOST;
+		context = lm.model.config->context < CONTEXT_MOST ? lm.model.config->context
+								  : CONTEXT_MOST;
 	cmd_plan_options(&plan);
 	cmd_check(continuations_new(
-		&continuations, model.config, model.store,
+		&continuations, lm.model.config, lm.model.store,
 		&(struct continuations_options){ .backend = plan.backend,
 						 .team = plan.team,
-						 .compute = dtype ? DTYPE_BF16 : DTYPE_F32,
+						 .compute = cmd_dtype(dtype),
 						 .context = (size_t)context,
 						 .rows = (size_t)batch_tokens,
-						 .rope_paired = model.rope_paired,
+						 .rope_paired = lm.model.rope_paired,
 						 .without = plan.without,
 						 .strict = plan.strict,
 						 .memory = plan.memory }));
@@ -113,9 +96,7 @@ static bool puts_bos(uint32_t id)
 	struct encoder *encoder;
 	bool put;
 
-	if (tokenizer_spec(tokenizer)->add_bos)
-		return true;
-	cmd_check(encoder_new(&encoder, tokenizer));
+	cmd_check(encoder_new(&encoder, lm.tokenizer));
 	cmd_check(encoder_run(encoder, bytes_of(""), &o, &e));
 	put = e.n && e.ids[0] == id;
 	encoding_free(&e);
@@ -125,9 +106,9 @@ static bool puts_bos(uint32_t id)
 
 static void open_score(void)
 {
-	const struct tokenizer_spec *s = tokenizer_spec(tokenizer);
-	uint32_t first = role(s->bos, &model.config->bos);
-	struct score_options o = { .tokenizer = tokenizer,
+	const struct tokenizer_spec *s = tokenizer_spec(lm.tokenizer);
+	uint32_t first = role(s->bos, &lm.model.config->bos);
+	struct score_options o = { .tokenizer = lm.tokenizer,
 				   .before = TOKEN_NONE,
 				   .alone = first,
 				   .context = (size_t)context,
@@ -135,7 +116,7 @@ static void open_score(void)
 				   .special = (enum special_mode)special };
 
 	if (first == TOKEN_NONE)
-		o.alone = role(s->eos, &model.config->eos);
+		o.alone = role(s->eos, &lm.model.config->eos);
 	if (bos == 1 && first == TOKEN_NONE)
 		cmd_die("--bos=on: the tokenizer names no BOS token");
 	if (bos == 1 || (bos == 0 && first != TOKEN_NONE && puts_bos(first)))
@@ -197,7 +178,7 @@ static void tell(void)
 int main(int argc, char **argv)
 {
 	cmd_begin(&spec, &argc, &argv);
-	open_model(argv[0]);
+	cmd_lm_open(&lm, argv[0], tokenizer_path, split_name);
 	open_continuations();
 	open_score();
 	progress = cmd_progress("score-lm", "records", 0);
@@ -210,8 +191,6 @@ int main(int argc, char **argv)
 	cmd_op_stats(continuations_plan(continuations), NULL);
 	score_free(score);
 	continuations_free(continuations);
-	lm_close(&model);
-	tokenizer_free(tokenizer);
-	arena_free(arena);
+	cmd_lm_close(&lm);
 	return cmd_end();
 }

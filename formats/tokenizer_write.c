@@ -9,18 +9,6 @@
 #include "formats/tokenizer_json.h"
 #include "lib/text/tokenizer.h"
 
-static int write_file(struct outdir *d, const char *name, struct bytes text)
-{
-	struct outfile *f;
-
-	if (outdir_file(d, name, &f) < 0)
-		return -1;
-	if (outfile_write(f, text.data, text.size) == 0)
-		return outfile_commit(f);
-	outfile_discard(f);
-	return -1;
-}
-
 static int write_json(struct outdir *d, const struct tokenizer_spec *spec)
 {
 	struct buffer b = { 0 };
@@ -30,7 +18,7 @@ static int write_json(struct outdir *d, const struct tokenizer_spec *spec)
 	if (result == 0)
 		result = buffer_check(&b);
 	if (result == 0)
-		result = write_file(d, "tokenizer.json", buffer_bytes(&b));
+		result = outdir_text(d, "tokenizer.json", buffer_bytes(&b));
 	buffer_free(&b);
 	return result;
 }
@@ -42,7 +30,7 @@ static int write_config(struct outdir *d, const struct tokenizer_spec *spec,
 	int result = tokenizer_config_put(&b, spec, others, n);
 
 	if (result == 0)
-		result = write_file(d, "tokenizer_config.json", buffer_bytes(&b));
+		result = outdir_text(d, "tokenizer_config.json", buffer_bytes(&b));
 	buffer_free(&b);
 	return result;
 }

@@ -155,6 +155,18 @@ static int put_in_place(struct outdir *d)
 	return 0;
 }
 
+int outdir_text(struct outdir *d, const char *name, struct bytes text)
+{
+	struct outfile *f;
+
+	if (outdir_file(d, name, &f) < 0)
+		return -1;
+	if (outfile_write(f, text.data, text.size) == 0)
+		return outfile_commit(f);
+	outfile_discard(f);
+	return -1;
+}
+
 int outdir_commit(struct outdir *d)
 {
 	int result;

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <stddef.h>
 
+#include "lib/base/bytes.h"
+
 struct outfile;
 struct outdir;
 
@@ -49,6 +51,8 @@ void outfile_discard(struct outfile *f); /* NULL is allowed */
 int outdir_new(struct outdir **out, const char *path);
 /* A file NAME (no slash) in the folder; commit or discard it before the folder. */
 int outdir_file(struct outdir *d, const char *name, struct outfile **out);
+/* The same with all that is in it. */
+int outdir_text(struct outdir *d, const char *name, struct bytes text);
 int outdir_commit(struct outdir *d);
 void outdir_discard(struct outdir *d); /* NULL is allowed */
 

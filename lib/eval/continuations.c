@@ -78,13 +78,8 @@ static int build(struct continuations *c)
 
 static int check_config(const struct hf_config *c, size_t context)
 {
-	if (c->bidirectional || c->architecture == HF_BERT)
-		return err_set(ERR_UNSUPPORTED,
-			       "a model of type " BYTES_FMT " does not continue text",
-			       BYTES_ARG(c->model_type));
-	if (!lm_has_head(c))
-		return err_set(ERR_UNSUPPORTED, BYTES_FMT ": a model without a head",
-			       BYTES_ARG(c->class_name));
+	if (lm_check_continues(c, 0) < 0)
+		return -1;
 	if (context == 0 || context > c->context)
 		return err_set(ERR_ARGUMENT,
 			       "a context of %zu tokens; the model has positions for %" PRIu64,

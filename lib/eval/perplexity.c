@@ -58,29 +58,6 @@ static int build(struct perplexity *p)
 	return graph_check(g);
 }
 
-static int check(const struct perplexity *p)
-{
-	const struct hf_config *c = p->config;
-	const struct perplexity_options *o = &p->options;
-
-	if (c->bidirectional || c->architecture == HF_BERT)
-		return err_set(ERR_UNSUPPORTED,
-			       "a model of type " BYTES_FMT " does not continue text",
-			       BYTES_ARG(c->model_type));
-	if (!lm_has_head(c))
-		return err_set(ERR_UNSUPPORTED, BYTES_FMT ": a model without a head",
-			       BYTES_ARG(c->class_name));
-	if (o->context == 0 || o->stride == 0 || o->stride > o->context)
-		return err_set(ERR_ARGUMENT, "a context of %" PRIu32 " tokens every %" PRIu32,
-			       o->context, o->stride);
-	if (c->position == HF_POSITION_ABSOLUTE && o->context > c->context)
-		return err_set(ERR_ARGUMENT,
-			       "a context of %" PRIu32 " tokens; the model has %" PRIu64
-			       " positions",
-			       o->context, c->context);
-	return 0;
-}
-
 static int make_rows(struct perplexity *p)
 {
 	size_t n = p->options.rows;
@@ -99,7 +76,10 @@ static int make(struct perplexity *p)
 {
 	struct perplexity_options *o = &p->options;
 
-	if (check(p) < 0)
+	if (o->context == 0 || o->stride == 0 || o->stride > o->context)
+		return err_set(ERR_ARGUMENT, "a context of %" PRIu32 " tokens every %" PRIu32,
+			       o->context, o->stride);
+	if (lm_check_continues(p->config, o->context) < 0)
 		return -1;
 	if (o->rows == 0)
 		o->rows = ROWS;
@@ -171,12 +151,7 @@ static void fill_nothing(struct perplexity *p)
 
 static int give(struct perplexity *p, const struct tensor *t, const int32_t *values)
 {
-	void *to = plan_data(p->plan, t);
-
-	if (!to)
-		return -1;
-	memcpy(to, values, p->options.rows * sizeof(*values));
-	return 0;
+	return plan_give(p->plan, t, values, p->options.rows * sizeof(*values));
 }
 
 static void sum_up(struct perplexity *p, const float *losses)
@@ -202,8 +177,8 @@ static int run(struct perplexity *p)
 	if (p->n_stretches == 0)
 		return 0;
 	fill_nothing(p);
-	if (plan_allocate(p->plan) < 0 || give(p, p->in_ids, p->ids) < 0 ||
-	    give(p, p->in_targets, p->targets) < 0 || give(p, p->in_positions, p->positions) < 0 ||
+	if (give(p, p->in_ids, p->ids) < 0 || give(p, p->in_targets, p->targets) < 0 ||
+	    give(p, p->in_positions, p->positions) < 0 ||
 	    give(p, p->in_documents, p->documents) < 0 || plan_run(p->plan, 0, 0) < 0)
 		return -1;
 	losses = plan_data(p->plan, p->losses);
@@ -246,26 +221,12 @@ static int check_ids(const struct perplexity *p, const uint32_t *ids, size_t n)
 	return 0;
 }
 
-static int grow(struct perplexity *p)
-{
-	size_t wanted = p->capacity ? 2 * p->capacity : 64;
-	void *more;
-
-	if (p->n < p->capacity)
-		return 0;
-	more = realloc(p->texts, wanted * sizeof(*p->texts));
-	if (!more)
-		return err_memory(wanted * sizeof(*p->texts));
-	p->texts = more;
-	p->capacity = wanted;
-	return 0;
-}
-
 int perplexity_add(struct perplexity *p, const uint32_t *ids, size_t n)
 {
 	size_t inputs = n ? n - 1 : 0, scored = 0;
 
-	if (check_ids(p, ids, n) < 0 || grow(p) < 0)
+	if (check_ids(p, ids, n) < 0 ||
+	    mem_grow(&p->texts, &p->capacity, p->n + 1, sizeof(*p->texts)) < 0)
 		return -1;
 	p->texts[p->n++] = (struct perplexity_sum){ .tokens = n };
 	for (size_t from = 0; scored < inputs; from += p->options.stride) {

@@ -201,6 +201,16 @@ void *plan_data(struct plan *p, const struct tensor *t)
 	return plan_allocate(p) < 0 ? NULL : plan_pointer(p, t, PLAN_HOST);
 }
 
+int plan_give(struct plan *p, const struct tensor *t, const void *from, size_t size)
+{
+	void *to = plan_data(p, t);
+
+	if (!to)
+		return -1;
+	memcpy(to, from, size);
+	return 0;
+}
+
 size_t plan_n_steps(const struct plan *p)
 {
 	return p->n_steps;

@@ -87,6 +87,9 @@ struct plan_life plan_life(const struct plan *p, size_t i);
  */
 void *plan_data(struct plan *p, const struct tensor *t);
 
+/* Copies SIZE bytes to where the input T is to be written. */
+int plan_give(struct plan *p, const struct tensor *t, const void *from, size_t size);
+
 /* Draws are keyed by SEED and STEP. 0; -1 when there is no memory (plan_allocate, after which a run has it), or a device failed. */
 int plan_run(struct plan *p, uint64_t seed, uint64_t step);
 

@@ -189,26 +189,6 @@ static int check_memory(const struct session *s)
 		       fits ? fits : all - cache);
 }
 
-static int check_config(const struct session *s)
-{
-	const struct hf_config *c = s->config;
-
-	if (c->bidirectional || c->architecture == HF_BERT)
-		return err_set(ERR_UNSUPPORTED,
-			       "a model of type " BYTES_FMT " does not continue text",
-			       BYTES_ARG(c->model_type));
-	if (!lm_has_head(c))
-		return err_set(ERR_UNSUPPORTED, BYTES_FMT ": a model without a head",
-			       BYTES_ARG(c->class_name));
-	if (s->context > c->context && c->position == HF_POSITION_ABSOLUTE)
-		return err_set(ERR_ARGUMENT,
-			       "a context of %zu tokens; the model has %" PRIu64 " positions",
-			       s->context, c->context);
-	if (s->context == 0 || s->context > INT32_MAX / 2)
-		return err_set(ERR_ARGUMENT, "a context of %zu tokens", s->context);
-	return 0;
-}
-
 static int make_places(struct session *s)
 {
 	s->zeros = mem_new(2 * s->slots, sizeof(*s->zeros));
@@ -225,8 +205,10 @@ static int make(struct session *s)
 	size_t rows = s->options.rows ? s->options.rows : ROWS;
 
 	s->context = s->options.context ? s->options.context : (size_t)s->config->context;
-	if (check_config(s) < 0)
+	if (lm_check_continues(s->config, s->context) < 0)
 		return -1;
+	if (s->context == 0 || s->context > INT32_MAX / 2)
+		return err_set(ERR_ARGUMENT, "a context of %zu tokens", s->context);
 	s->slots = (s->context + PAGE - 1) / PAGE * PAGE;
 	if (choose_name(s) < 0 || make_places(s) < 0 || plan_arena_new(&s->arena) < 0)
 		return -1;
@@ -274,16 +256,6 @@ void session_free(struct session *s)
 
 /* --- tokens --- */
 
-static int give(struct plan *p, const struct tensor *t, const int32_t *values, size_t n)
-{
-	void *to = plan_data(p, t);
-
-	if (!to)
-		return -1;
-	memcpy(to, values, n * sizeof(*values));
-	return 0;
-}
-
 /* N values from FIRST on, by STEP. */
 static int give_series(struct plan *p, const struct tensor *t, int32_t first, int32_t step,
 		       size_t n)
@@ -314,14 +286,14 @@ static int run(struct session *s, struct pass *p, const int32_t *ids, size_t n)
 {
 	const int32_t at = (int32_t)s->length, count = (int32_t)n, last = count - 1;
 
-	if (plan_allocate(p->plan) < 0 || give(p->plan, p->ids, ids, n) < 0 ||
+	if (plan_give(p->plan, p->ids, ids, n * sizeof(*ids)) < 0 ||
 	    give_series(p->plan, p->positions, at, 1, n) < 0 ||
 	    give_series(p->plan, p->documents, 0, 0, n) < 0 ||
 	    give_series(p->plan, p->write, at, 1, n) < 0 ||
 	    give_pages(s, p->plan, p->pages, s->length + n) < 0)
 		return -1;
-	if (p->count &&
-	    (give(p->plan, p->count, &count, 1) < 0 || give(p->plan, p->last, &last, 1) < 0))
+	if (p->count && (plan_give(p->plan, p->count, &count, sizeof(count)) < 0 ||
+			 plan_give(p->plan, p->last, &last, sizeof(last)) < 0))
 		return -1;
 	if (plan_run(p->plan, 0, 0) < 0)
 		return -1;

@@ -2,6 +2,9 @@
 
 #include "lib/model/lm.h"
 
+#include <inttypes.h>
+
+#include "lib/base/err.h"
 #include "lib/graph/op_table.h"
 #include "lib/model/lm_parts.h"
 
@@ -87,6 +90,24 @@ struct tensor *lm_loss_sum(struct graph *g, const struct hf_config *c, struct te
 	o->bias = head_bias(g, c);
 	return op_linear_ce_sum(g, before_head(g, c, hidden), head(g, c), targets, weights, o,
 				NULL);
+}
+
+/* --- what it can do --- */
+
+int lm_check_continues(const struct hf_config *c, size_t context)
+{
+	if (c->bidirectional || c->architecture == HF_BERT)
+		return err_set(ERR_UNSUPPORTED,
+			       "a model of type " BYTES_FMT " does not continue text",
+			       BYTES_ARG(c->model_type));
+	if (!lm_has_head(c))
+		return err_set(ERR_UNSUPPORTED, BYTES_FMT ": a model without a head",
+			       BYTES_ARG(c->class_name));
+	if (c->position == HF_POSITION_ABSOLUTE && context > c->context)
+		return err_set(ERR_ARGUMENT,
+			       "a context of %zu tokens; the model has %" PRIu64 " positions",
+			       context, c->context);
+	return 0;
 }
 
 /* --- declaring --- */

@@ -102,6 +102,11 @@ void lm_close(struct lm *m);
 /* Appends a line for the tensors that are not used, and one for those that are not known, without a line end; nothing where all take part. */
 int lm_put_unused(struct buffer *b, const struct lm *m);
 
+/*
+ * Whether a model continues text, with CONTEXT tokens before it: -1 with the error set where it sees both sides (bert), has no head, or has
+ * fewer positions of its own (gpt2).
+ */
+int lm_check_continues(const struct hf_config *c, size_t context);
 /* Whether the class that the configuration names has a head: LlamaModel, BertModel and their like have none. */
 bool lm_has_head(const struct hf_config *c);
 /* Declares every parameter in a store that is being declared: builds and drops a graph of one token. */

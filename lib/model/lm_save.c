@@ -11,18 +11,6 @@
 #include "lib/base/mapfile.h"
 #include "lib/base/memory.h"
 
-int lm_save_text(struct outdir *d, const char *name, struct bytes text)
-{
-	struct outfile *f;
-
-	if (outdir_file(d, name, &f) < 0)
-		return -1;
-	if (outfile_write(f, text.data, text.size) == 0)
-		return outfile_commit(f);
-	outfile_discard(f);
-	return -1;
-}
-
 /* --- configurations --- */
 
 static enum dtype most_common_dtype(const struct store *s)
@@ -47,7 +35,7 @@ static int save_put(struct outdir *d, const char *name, const struct hf_config *
 	int result = put(&b, c);
 
 	if (result == 0)
-		result = lm_save_text(d, name, buffer_bytes(&b));
+		result = outdir_text(d, name, buffer_bytes(&b));
 	buffer_free(&b);
 	return result;
 }

@@ -11,8 +11,6 @@
 
 #define LM_WEIGHTS "model.safetensors"
 
-/* TEXT as the file NAME. */
-int lm_save_text(struct outdir *d, const char *name, struct bytes text);
 /* config.json; its dtype is that of most bytes of S's parameters. */
 int lm_save_config(struct outdir *d, const struct hf_config *c, const struct store *s);
 /* generation_config.json: the ids of the roles. Nothing for a family that does not generate (bert). */

@@ -1,8 +1,8 @@
 /*
  * lib/train/fit.h - how large a micro-batch is, and how many blocks are recomputed, so that training fits the memory
  *
- * The micro-batch decides the order of sums and so the bits of a run: it is chosen once, from the model, the batch and the limit
- * alone, and written down. Recomputation changes no bit and may be chosen anew each time.
+ * The micro-batch decides the order of sums and so the bits of a run: it is chosen once, from the model, the batch and the limit, and
+ * written down. Under a limit the number of threads counts too: each has a workspace. Recomputation changes no bit and may be chosen anew each time.
  */
 #ifndef LIB_TRAIN_FIT_H
 #define LIB_TRAIN_FIT_H
@@ -10,8 +10,8 @@
 #include "lib/train/trainer.h"
 
 /*
- * Rows of a micro-batch as chosen where no limit asks for fewer: products are at their full rate, and what a row-wise chain leaves is small
- * beside the weights. The figure is measured.
+ * Rows of a micro-batch as chosen where no limit asks for fewer: those of a step of the models that training is measured with, so that
+ * it is one micro-batch there. No other figure was tried.
  */
 #define FIT_ROWS ((size_t)4096)
 

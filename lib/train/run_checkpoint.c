@@ -42,7 +42,7 @@ static int put_files(struct outdir *d, const struct run_checkpoint *c, struct by
 		return -1;
 	if (put_companions(d, c) < 0)
 		return -1;
-	return run_optimizer_write(d, c->store) < 0 ? -1 : lm_save_text(d, RUN_STATE, state);
+	return run_optimizer_write(d, c->store) < 0 ? -1 : outdir_text(d, RUN_STATE, state);
 }
 
 /* --- the folder --- */

@@ -177,24 +177,15 @@ static int64_t check_batch(const struct trainer *t)
 	return n;
 }
 
-static int give(struct plan *p, const struct tensor *t, const void *from, size_t size)
-{
-	void *to = plan_data(p, t);
-
-	if (!to)
-		return -1;
-	memcpy(to, from, size);
-	return 0;
-}
-
 static int give_batch(const struct trainer *t, struct plan *p, const struct trainer_inputs *in)
 {
 	const struct trainer_batch *b = &t->batch;
 	size_t n = t->options.tokens, size = n * sizeof(*b->ids);
 	int32_t *targets;
 
-	if (give(p, in->ids, b->ids, size) < 0 || give(p, in->positions, b->positions, size) < 0 ||
-	    give(p, in->documents, b->documents, size) < 0)
+	if (plan_give(p, in->ids, b->ids, size) < 0 ||
+	    plan_give(p, in->positions, b->positions, size) < 0 ||
+	    plan_give(p, in->documents, b->documents, size) < 0)
 		return -1;
 	targets = plan_data(p, in->targets);
 	if (!targets)
@@ -287,9 +278,9 @@ static int update(struct trainer *t, double rate, double norm, const float *squa
 		return -1;
 	memcpy(kept, squares, t->n_items * sizeof(*kept));
 	t->dirty = false;
-	if (give(p, s->h, v.h, sizeof(v.h)) == 0 &&
-	    give(p, s->plain, v.plain, sizeof(v.plain)) == 0 &&
-	    give(p, s->ema, v.ema, sizeof(v.ema)) == 0 &&
+	if (plan_give(p, s->h, v.h, sizeof(v.h)) == 0 &&
+	    plan_give(p, s->plain, v.plain, sizeof(v.plain)) == 0 &&
+	    plan_give(p, s->ema, v.ema, sizeof(v.ema)) == 0 &&
 	    plan_run(p, t->options.seed, t->step) == 0)
 		result = t->watch ? trainer_keep_watched(t, kept) : 0;
 	free(kept);

@@ -86,6 +86,7 @@ int trainer_evaluate(struct trainer *t, double *sum, uint64_t *targets);
 /* --- for people and for checkpoints --- */
 
 uint64_t trainer_bytes(const struct trainer *t, enum plan_memory kind);
+uint64_t trainer_bytes_total(const struct trainer *t);
 int trainer_print_memory(const struct trainer *t, struct buffer *out);
 /*
  * Of the last step, by parameter in the store's order: |gradient|, |update| / |parameter| (NaN where the parameter was 0). Computed when

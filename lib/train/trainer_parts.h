@@ -53,7 +53,6 @@ int trainer_plan_all(struct trainer *t);
 void trainer_drop_plans(struct trainer *t);
 
 /* --- trainer_memory.c --- */
-uint64_t trainer_bytes_total(const struct trainer *t);
 /* What a trainer with O would need, whatever its limit; 0 with the error set. */
 uint64_t trainer_needs(const struct hf_config *c, struct store *s, const struct trainer_options *o);
 int trainer_check_memory(const struct trainer *t);

@@ -9,9 +9,7 @@
 
 /* Tokens of a step where nothing is said. */
 #define BATCH_TOKENS 8192
-/* Rows of a micro-batch where nothing is said. */
-#define MICRO_ROWS 4096
-#define CTX_MAX	   ((uint64_t)WINDOW_LENGTH_MAX)
+#define CTX_MAX	     ((uint64_t)WINDOW_LENGTH_MAX)
 
 bool training_is_stream(const struct training *t)
 {

@@ -74,15 +74,6 @@ int training_settle_micro_batch(struct training *t)
 	return 0;
 }
 
-static uint64_t bytes_of_trainer(const struct trainer *t)
-{
-	uint64_t bytes = 0;
-
-	for (int i = 0; i < PLAN_MEMORY_COUNT; i++)
-		bytes += trainer_bytes(t, (enum plan_memory)i);
-	return bytes;
-}
-
 uint64_t training_copy_bytes(const struct training *t)
 {
 	if (t->o.checkpoint_async == TRAINING_OFF)
@@ -100,7 +91,7 @@ static int make_trainer(struct training *t, struct trainer_options *o, uint64_t 
 	if (trainer_new(&t->trainer, c, t->model.store, o) < 0)
 		return -1;
 	copy = training_copy_bytes(t);
-	if (!limit || bytes_of_trainer(t->trainer) + copy <= limit)
+	if (!limit || trainer_bytes_total(t->trainer) + copy <= limit)
 		return 0;
 	if (copy >= limit)
 		return err_set(ERR_LIMIT, "the copy for --checkpoint-async needs %" PRIu64 " bytes",

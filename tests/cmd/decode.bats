@@ -3,26 +3,16 @@
 
 load lib
 
-# A model of random weights over a small tokenizer: it writes at random, but always the same.
 setup_file()
 {
 	load lib
-	cd "$BATS_FILE_TMPDIR" || return
-	cat "$ROOT/README.md" "$MAN/eval-lm.1" >text
-	train-tokenizer -q -v 400 --raw -o tok/ text
-	init-lm -q -t tok --layers 2 --width 64 --heads 4 --kv-heads 2 --ffn 96 --context 64 --seed 3 -o model
+	untrained_lm --layers 2 --heads 4 --kv-heads 2
 }
 
 setup()
 {
 	scratch
 	cp -r "$BATS_FILE_TMPDIR/model" "$BATS_FILE_TMPDIR/tok" "$ROOT/fixtures/good/lm/llama" .
-}
-
-misused()
-{
-	try "$@"
-	one_usage_line
 }
 
 # said ARG...: it works, and has remarks on stderr.

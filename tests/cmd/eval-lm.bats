@@ -3,14 +3,10 @@
 
 load lib
 
-# A model of random weights over a small tokenizer, and text in two documents.
 setup_file()
 {
 	load lib
-	cd "$BATS_FILE_TMPDIR" || return
-	cat "$ROOT/README.md" "$MAN/eval-lm.1" >text
-	train-tokenizer -q -v 400 --raw -o tok/ text
-	init-lm -q -t tok --layers 1 --width 64 --heads 2 --kv-heads 1 --ffn 96 --context 64 --seed 3 -o model
+	untrained_lm --layers 1 --heads 2 --kv-heads 1
 }
 
 setup()
@@ -20,12 +16,6 @@ setup()
 	printf '{"text":"Once upon a time there was a tool that read what stood there."}\n{"text":"It wrote a number, and all were content."}\n' >docs
 	tokenize -q -t tok -o stream docs
 	pack-tokens -q -o packed stream
-}
-
-misused()
-{
-	try "$@"
-	one_usage_line
 }
 
 # number NAME FILE: of a JSON object.

@@ -15,13 +15,6 @@ options_of()
 	"$1" --complete | awk -F '\t' -v kind="^($2)\$" '$3 ~ kind { print $1 }'
 }
 
-# misused CMD [ARG...]: it tells how it is used.
-misused()
-{
-	try "$@"
-	one_usage_line || complain "in: $*"
-}
-
 @test 'an option that is not there' {
 	for tool in "${tools[@]}"; do
 		misused "$tool" --no-such-option x y

@@ -153,6 +153,13 @@ one_usage_line()
 	complain "$tool: exit status $status; wanted 2 and one usage line"
 }
 
+# misused CMD [ARG...]: it tells how it is used.
+misused()
+{
+	try "$@"
+	one_usage_line || complain "in: $*"
+}
+
 same_bytes()
 {
 	cmp -- "$1" "$2" >&2
@@ -329,4 +336,15 @@ options_match_man()
 	list_options "$indent" <"$text" >"$page"
 	[ -s "$help" ] || complain "$1 --help lists no options" || return
 	diff --label "$1 --help" --label "man/man1/$1.1" -u "$help" "$page" >&2
+}
+
+# --- language models ------------------------------------------------------------------------------
+
+# untrained_lm OPTIONS...: the folders `tok`, a small tokenizer, and `model`, of random weights that are always the same; for setup_file.
+untrained_lm()
+{
+	cd "$BATS_FILE_TMPDIR" || return
+	cat "$ROOT/README.md" "$MAN/eval-lm.1" >text
+	train-tokenizer -q -v 400 --raw -o tok/ text
+	init-lm -q -t tok --width 64 --ffn 96 --context 64 --seed 3 -o model "$@"
 }

@@ -17,9 +17,10 @@ static struct tokenizer *tokenizer;
 static struct encoder *encoder;
 static struct encoding whole, first, second;
 
+static struct tokenizer_spec loaded;
+
 static bool load(const char *name)
 {
-	static struct tokenizer_spec spec;
 	struct tokenizer_file_options o = { .split = SCANNER_NONE };
 	char path[128];
 
@@ -28,8 +29,8 @@ static bool load(const char *name)
 	encoder = NULL;
 	tokenizer = NULL;
 	snprintf(path, sizeof(path), "fixtures/good/%s", name);
-	return tap_works(tokenizer_file_read(&spec, arena, path, &o), "%s", name) &&
-	       tap_works(tokenizer_new(&tokenizer, &spec), "%s", name) &&
+	return tap_works(tokenizer_file_read(&loaded, arena, path, &o), "%s", name) &&
+	       tap_works(tokenizer_new(&tokenizer, &loaded), "%s", name) &&
 	       tap_works(encoder_new(&encoder, tokenizer), "%s", name);
 }
 
@@ -170,6 +171,52 @@ static void test_first_after_a_cut(void)
 	tap_is_u64(whole.n, 2, "no word has it");
 }
 
+/* What a file says by flags is put around a document of every kind of tokenizer, where it is asked for. */
+static void check_roles(const char *name)
+{
+	struct encode_options o = { .post_process = true, .offsets = true };
+
+	if (!load(name) ||
+	    !tap_works(encoder_run(encoder, bytes_of("hello hello"),
+				   &(struct encode_options){ .offsets = true }, &first),
+		       "%s", name))
+		return;
+	encoder_free(encoder);
+	tokenizer_free(tokenizer);
+	encoder = NULL;
+	tokenizer = NULL;
+	loaded.add_bos = loaded.add_eos = true;
+	loaded.bos = 1;
+	loaded.eos = 2;
+	loaded.stated_plain = loaded.stated_whole = NULL;
+	if (!tap_works(tokenizer_new(&tokenizer, &loaded), "with roles") ||
+	    !tap_works(encoder_new(&encoder, tokenizer), "with roles") ||
+	    !tap_works(encode("hello hello", START_DOCUMENT, &second), "not asked for"))
+		return;
+	tap_ok(second.n == first.n, "%s: nothing is put where it is not asked for", name);
+	if (!tap_works(encoder_run(encoder, bytes_of("hello hello"), &o, &whole), "asked for"))
+		return;
+	tap_ok(whole.n == first.n + 2 && whole.ids[0] == 1 && whole.ids[whole.n - 1] == 2 &&
+		       memcmp(whole.ids + 1, first.ids, first.n * sizeof(*first.ids)) == 0,
+	       "%s: BOS before and EOS behind: %zu tokens, %zu without", name, whole.n, first.n);
+	tap_ok(whole.n > 1 && whole.offsets[0].from == 0 && whole.offsets[0].to == 0 &&
+		       whole.offsets[whole.n - 1].from == 0 && whole.offsets[whole.n - 1].to == 0 &&
+		       memcmp(whole.offsets + 1, first.offsets, first.n * sizeof(*first.offsets)) ==
+			       0,
+	       "%s: they stand for no text, and the others for theirs", name);
+	if (tap_works(encoder_run(encoder, bytes_of(""), &o, &whole), "no text"))
+		tap_ok(whole.n == 2 && whole.ids[0] == 1 && whole.ids[1] == 2,
+		       "%s: around no text too", name);
+}
+
+static void test_roles(void)
+{
+	check_roles("tokenizers/spm-bpe.model");
+	check_roles("tokenizers/spm-plain.gguf");
+	check_roles("tokenizers/spm-unigram.gguf");
+	check_roles("tokenizers/smollm.gguf");
+}
+
 int main(void)
 {
 	if (arena_new(&arena) < 0)
@@ -178,6 +225,7 @@ int main(void)
 	tap_run(test_no_prefix);
 	tap_run(test_places);
 	tap_run(test_first_after_a_cut);
+	tap_run(test_roles);
 	encoding_free(&whole);
 	encoding_free(&first);
 	encoding_free(&second);

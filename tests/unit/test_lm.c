@@ -2,7 +2,7 @@
  * tests/unit/test_lm.c - language models of each family beside transformers
  *
  * fixtures/good/lm has small models with random weights, saved by transformers; fixtures/golden/lm what its float64 run
- * makes of a short prompt and of one longer than the window (scripts/gen-fixtures-lm). rope.tsv has frequencies.
+ * makes of a short prompt and of one longer than the window (scripts/gen-fixtures-lm).
  */
 #include <math.h>
 #include <stdio.h>
@@ -396,57 +396,6 @@ static void test_gradients(void)
 			check_gradients(level);
 }
 
-/* --- rope --- */
-
-/* One line: a configuration, a context, the scale, the frequencies. */
-static void check_rope(char *line, int number)
-{
-	char *context = strchr(line, '\t'), *rest = context + 1;
-	struct hf_config c;
-	struct arena *arena;
-	float got[LM_PAIRS_MAX];
-	double scale, off = 0;
-	size_t n = 0, pairs;
-
-	*context = '\0';
-	tap_works(arena_new(&arena), "an arena");
-	if (tap_works(hf_config_parse(&c, arena, bytes_of(line), "rope.tsv"), "line %d", number)) {
-		uint64_t length = strtoull(rest, &rest, 10);
-		double want_scale = strtod(rest, &rest);
-
-		pairs = lm_rope(&c.rope[HF_FULL], c.head_dim, c.context, length, got, &scale);
-		for (; n < pairs && *rest && *rest != '\n'; n++) {
-			double want = strtod(rest, &rest);
-
-			off = fmax(off, fabs(got[n] - want) / want);
-		}
-		tap_ok(n == pairs && *rest == '\n' && off < 7e-8,
-		       "line %d, %s: %zu frequencies, off by %.2g", number,
-		       hf_rope_type_name(c.rope[HF_FULL].type), pairs, off);
-		tap_ok(fabs(scale - want_scale) < 1e-15 * want_scale * 4,
-		       "line %d: the scale %.17g", number, scale);
-	}
-	arena_free(arena);
-}
-
-static void test_rope(void)
-{
-	size_t size;
-	char *text = tap_fixture("fixtures/golden/lm/rope.tsv", &size), *next = text;
-	int n = 0;
-
-	while (next && (size_t)(next - text) < size) {
-		char *line = next;
-
-		next = strchr(line, '\n');
-		if (next)
-			next++;
-		check_rope(line, ++n);
-	}
-	tap_is_i64(n, 17, "lines of rope.tsv");
-	free(text);
-}
-
 /* --- names: declared, saved, in GGUF --- */
 
 /* A configuration declares what its file holds (but for the pooler), as many weights as are counted. */
@@ -720,161 +669,8 @@ static void test_missing(void)
 	lm_close(&m);
 }
 
-/* --- first values --- */
-
-static double mean_square(const struct store_entry *e)
-{
-	const float *x = e->data;
-	size_t n = shape_elements(&e->shape);
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += (double)x[i] * (double)x[i];
-	return sum / (double)n;
-}
-
-/* N values of this deviation: their mean square is off by 5 of its own deviations at most. */
-static void check_deviation(const struct store *s, const char *name, double want)
-{
-	const struct store_entry *e = store_find(s, name);
-	double got = e ? mean_square(e) : NAN, n = e ? (double)shape_elements(&e->shape) : 1;
-
-	tap_ok(fabs(got / (want * want) - 1) < 5 * sqrt(2 / n), "%s: %.4g is near %.4g", name,
-	       sqrt(got), want);
-}
-
-static void check_all(const struct store *s, const char *name, float want)
-{
-	const struct store_entry *e = store_find(s, name);
-	bool same = e;
-
-	for (size_t i = 0; e && i < shape_elements(&e->shape); i++)
-		same = same && ((const float *)e->data)[i] == want;
-	tap_ok(same, "%s is %g", name, (double)want);
-}
-
-/* Declared and filled; in the opposite order with BACKWARDS. */
-static struct store *filled(const struct hf_config *c, enum lm_init how, uint64_t seed,
-			    bool backwards)
-{
-	struct store *s, *other;
-
-	tap_works(store_new(&s), "a store");
-	tap_works(lm_declare(s, c), "declared");
-	if (backwards) {
-		tap_works(store_new(&other), "a store");
-		for (size_t i = store_n(s); i-- > 0;)
-			store_add(other, store_at(s, i)->name, STORE_PARAMETER, DTYPE_F32,
-				  &store_at(s, i)->shape);
-		store_free(s);
-		s = other;
-	}
-	tap_works(lm_initialize(s, c, how, seed, NULL), "filled");
-	return s;
-}
-
-static bool same_values(const struct store *a, const struct store *b, const char *name)
-{
-	const struct store_entry *x = store_find(a, name), *y = store_find(b, name);
-
-	return x && y && x->size == y->size && memcmp(x->data, y->data, x->size) == 0;
-}
-
-static void check_order(const struct hf_config *c)
-{
-	static const char layer0[] = "model.layers.0.mlp.up_proj.weight",
-			  layer1[] = "model.layers.1.mlp.up_proj.weight";
-	struct store *a = filled(c, LM_INIT_GPT2, 7, false), *b = filled(c, LM_INIT_GPT2, 7, true);
-	struct store *other = filled(c, LM_INIT_GPT2, 8, false);
-	size_t same = 0;
-
-	for (size_t i = 0; i < store_n(a); i++)
-		same += same_values(a, b, store_at(a, i)->name);
-	tap_is_u64(same, store_n(a), "the order of entries does not matter");
-	tap_ok(!same_values(a, other, layer0), "another seed gives other values");
-	tap_ok(store_find(a, layer1) &&
-		       memcmp(store_find(a, layer0)->data, store_find(a, layer1)->data,
-			      store_find(a, layer0)->size) != 0,
-	       "and another name does");
-	store_free(a);
-	store_free(b);
-	store_free(other);
-}
-
-/* A matrix of several pieces of work, whose last is cut short: each value is that of its place. */
-static void check_team(const struct hf_config *c)
-{
-	static const char name[] = "model.layers.0.mlp.up_proj.weight";
-	struct random_stream r = random_at(7, 0, hash_short(name, strlen(name), 0));
-	struct store *s[2];
-	struct team *team;
-	size_t wrong = 0;
-
-	tap_works(team_new(&team, 3), "three threads");
-	for (int i = 0; i < 2; i++) {
-		tap_works(store_new(&s[i]), "a store");
-		store_add(s[i], name, STORE_PARAMETER, DTYPE_F32, &SHAPE(301, 701));
-		tap_works(lm_initialize(s[i], c, LM_INIT_GPT2, 7, i ? team : NULL), "filled");
-	}
-	tap_ok(same_values(s[0], s[1], name), "the same values by one thread and by three");
-	for (size_t i = 0; i < 301 * 701; i++)
-		wrong += ((const float *)store_at(s[1], 0)->data)[i] !=
-			 (float)(c->initializer_range * (double)random_normal(&r, 0, i));
-	tap_is_u64(wrong, 0, "each of its place");
-	store_free(s[0]);
-	store_free(s[1]);
-	team_free(team);
-}
-
-static void test_initialize(void)
-{
-	struct lm llama, gemma, gpt2;
-	struct hf_config wide;
-	struct store *s;
-
-	if (!open_family(&llama, NULL, "llama", NULL) ||
-	    !open_family(&gemma, NULL, "gemma3", NULL) || !open_family(&gpt2, NULL, "gpt2", NULL))
-		return;
-	wide = *llama.config; /* many values: deviations show */
-	wide.hidden_size = 512;
-	wide.ffn_size = 1000;
-	s = filled(&wide, LM_INIT_GPT2, 1, false);
-	check_deviation(s, "model.embed_tokens.weight", 0.02);
-	check_deviation(s, "lm_head.weight", 0.02);
-	check_deviation(s, "model.layers.1.self_attn.q_proj.weight", 0.02);
-	check_deviation(s, "model.layers.1.self_attn.o_proj.weight", 0.01); /* two layers */
-	check_deviation(s, "model.layers.0.mlp.down_proj.weight", 0.01);
-	check_all(s, "model.layers.0.input_layernorm.weight", 1);
-	check_all(s, "model.layers.0.mlp.up_proj.bias", 0);
-	store_free(s);
-	s = filled(&wide, LM_INIT_MUP, 1, false);
-	check_deviation(s, "model.embed_tokens.weight", 0.02);
-	check_deviation(s, "lm_head.weight", 1.0 / 512);
-	check_deviation(s, "model.layers.1.self_attn.q_proj.weight", sqrt(1.0 / 512));
-	check_deviation(s, "model.layers.1.self_attn.o_proj.weight", sqrt(1.0 / 40));
-	check_deviation(s, "model.layers.0.mlp.down_proj.weight", sqrt(1.0 / 1000));
-	store_free(s);
-	s = filled(gemma.config, LM_INIT_GPT2, 1, false);
-	check_all(s, "model.layers.0.post_feedforward_layernorm.weight", 0);
-	check_all(s, "model.norm.weight", 0);
-	store_free(s);
-	s = filled(gpt2.config, LM_INIT_GPT2, 1, false);
-	check_deviation(s, "transformer.wpe.weight", 0.02);
-	check_deviation(s, "transformer.h.0.attn.c_attn.weight", 0.02);
-	check_deviation(s, "transformer.h.0.attn.c_proj.weight", 0.01);
-	check_all(s, "transformer.h.1.ln_2.weight", 1);
-	check_all(s, "transformer.h.1.ln_2.bias", 0);
-	store_free(s);
-	check_order(llama.config);
-	check_team(llama.config);
-	lm_close(&llama);
-	lm_close(&gemma);
-	lm_close(&gpt2);
-}
-
 int main(void)
 {
-	tap_run(test_rope);
 	tap_run(test_families);
 	tap_run(test_documents);
 	tap_run(test_cache);
@@ -883,6 +679,5 @@ int main(void)
 	tap_run(test_gguf_names);
 	tap_run(test_spellings);
 	tap_run(test_missing);
-	tap_run(test_initialize);
 	return tap_done();
 }

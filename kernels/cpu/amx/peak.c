@@ -29,26 +29,39 @@ static inline __attribute__((always_inline)) void multiply(size_t rounds, const 
 		}
 }
 
-static void multiply_bf16(size_t rounds, float *x)
+/* SUM: SUMS whole tiles, of floats or of integers. */
+static inline __attribute__((always_inline)) void run_tiles(size_t rounds, const float *x,
+							    uint32_t (*sum)[TILE_ROWS][16],
+							    bool bf16)
 {
-	float sum[SUMS][TILE_ROWS][16];
-
-	for (int k = 0; k < SUMS; k++)
-		for (int n = 0; n < 16; n++)
-			sum[k][0][n] = x[32 + n] + (float)k;
 	tiles_begin();
 	_tile_loadd(0, sum[0], 0);
 	_tile_loadd(1, sum[1], 0);
 	_tile_loadd(2, sum[2], 0);
 	_tile_loadd(3, sum[3], 0);
-	multiply(rounds, x, true);
+	multiply(rounds, x, bf16);
 	_tile_stored(0, sum[0], TILE_LINE);
 	_tile_stored(1, sum[1], TILE_LINE);
 	_tile_stored(2, sum[2], TILE_LINE);
 	_tile_stored(3, sum[3], TILE_LINE);
 	tiles_end();
+}
+
+static void multiply_bf16(size_t rounds, float *x)
+{
+	uint32_t sum[SUMS][TILE_ROWS][16];
+	float first[SUMS][16];
+
+	for (int k = 0; k < SUMS; k++) {
+		for (int n = 0; n < 16; n++)
+			first[k][n] = x[32 + n] + (float)k;
+		memcpy(sum[k][0], first[k], sizeof(first[k]));
+	}
+	run_tiles(rounds, x, sum, true);
+	for (int k = 0; k < SUMS; k++)
+		memcpy(first[k], sum[k][0], sizeof(first[k]));
 	for (int n = 0; n < 16; n++)
-		x[32 + n] = (sum[0][0][n] + sum[1][0][n]) + (sum[2][0][n] + sum[3][0][n]);
+		x[32 + n] = (first[0][n] + first[1][n]) + (first[2][n] + first[3][n]);
 }
 
 static void multiply_int8(size_t rounds, float *x)
@@ -59,17 +72,7 @@ static void multiply_int8(size_t rounds, float *x)
 	for (int k = 0; k < SUMS; k++)
 		for (int n = 0; n < 16; n++)
 			sum[k][0][n] = first[n] + (uint32_t)k;
-	tiles_begin();
-	_tile_loadd(0, sum[0], 0);
-	_tile_loadd(1, sum[1], 0);
-	_tile_loadd(2, sum[2], 0);
-	_tile_loadd(3, sum[3], 0);
-	multiply(rounds, x, false);
-	_tile_stored(0, sum[0], TILE_LINE);
-	_tile_stored(1, sum[1], TILE_LINE);
-	_tile_stored(2, sum[2], TILE_LINE);
-	_tile_stored(3, sum[3], TILE_LINE);
-	tiles_end();
+	run_tiles(rounds, x, sum, false);
 	for (int n = 0; n < 16; n++)
 		first[n] = (sum[0][0][n] + sum[1][0][n]) + (sum[2][0][n] + sum[3][0][n]);
 	memcpy(x + 32, first, sizeof(first));
