@@ -13,8 +13,6 @@
 #include "formats/safetensors.h"
 #include "lib/base/arena.h"
 #include "lib/base/err.h"
-#include "lib/base/hash.h"
-#include "lib/base/random.h"
 #include "lib/graph/op_table.h"
 #include "lib/graph/plan.h"
 #include "lib/model/lm.h"
