@@ -12,6 +12,7 @@
 #define LIB_MODEL_LM_H
 
 #include "formats/hf_config.h"
+#include "lib/base/hash.h"
 #include "lib/base/team.h"
 #include "lib/graph/ops.h"
 #include "lib/model/bind.h"
@@ -101,6 +102,8 @@ int lm_open(struct lm *out, const char *path, const struct lm_open_options *o);
 void lm_close(struct lm *m);
 /* Appends a line for the tensors that are not used, and one for those that are not known, without a line end; nothing where all take part. */
 int lm_put_unused(struct buffer *b, const struct lm *m);
+/* What tells it from any other: its configuration and the bytes of its files of weights. TEAM may be NULL. */
+int lm_hash(const struct lm *m, struct team *team, struct hash128 *out);
 
 /*
  * Whether a model continues text, with CONTEXT tokens before it: -1 with the error set where it sees both sides (bert), has no head, or has

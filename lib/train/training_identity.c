@@ -38,13 +38,12 @@ static int add_model(struct training *t)
 	if (had && !t->setup->given.model)
 		return add(t, "model", had);
 	if (!s)
-		return training_model_hash(&t->model.lm, t->setup->team, &h) < 0
-			       ? -1
-			       : add_hash(t, "model", &h);
+		return lm_hash(&t->model.lm, t->setup->team, &h) < 0 ? -1
+								     : add_hash(t, "model", &h);
 	/* T's model is the checkpoint; the one that was given is looked at for its hash alone. */
 	result = lm_open(&given, t->setup->given.model, NULL);
 	if (result == 0)
-		result = training_model_hash(&given, t->setup->team, &h);
+		result = lm_hash(&given, t->setup->team, &h);
 	lm_close(&given);
 	return result < 0 ? -1 : add_hash(t, "model", &h);
 }

@@ -7,7 +7,6 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/err.h"
-#include "lib/base/mapfile.h"
 #include "lib/base/memory.h"
 
 /* --- blocks become numbers --- */
@@ -131,40 +130,4 @@ int training_model_reload(struct training_model *m, const char *path)
 		result = reload_entry(m->store, store_at(lm.store, i));
 	lm_close(&lm);
 	return result < 0 ? err_prefix("%s", path) : 0;
-}
-
-/* --- what it is --- */
-
-static int hash_file(const char *path, struct team *team, struct hash128 *out)
-{
-	struct mapfile *map;
-	struct bytes b;
-	int result;
-
-	if (mapfile_open(&map, path) < 0)
-		return -1;
-	b = mapfile_bytes(map);
-	result = hash_memory(team, b.data, b.size, out);
-	mapfile_close(map);
-	return result;
-}
-
-int training_model_hash(const struct lm *m, struct team *team, struct hash128 *out)
-{
-	struct buffer b = { 0 };
-	int result = hf_config_put(&b, m->config);
-
-	for (size_t i = 0; i < model_n_files(m->model) && result == 0; i++) {
-		struct hash128 h;
-
-		result = hash_file(model_file_path(m->model, i), team, &h);
-		if (result == 0)
-			buffer_put(&b, h.digest, sizeof(h.digest));
-	}
-	if (result == 0)
-		result = buffer_check(&b);
-	if (result == 0)
-		result = hash_memory(NULL, b.data, b.size, out);
-	buffer_free(&b);
-	return result;
 }

@@ -6,7 +6,6 @@
 #ifndef LIB_TRAIN_TRAINING_MODEL_H
 #define LIB_TRAIN_TRAINING_MODEL_H
 
-#include "lib/base/hash.h"
 #include "lib/model/lm.h"
 
 struct training_model {
@@ -26,7 +25,5 @@ int training_model_open(struct training_model *out, const char *path, enum dtype
 void training_model_close(struct training_model *m);
 /* Takes the values of the checkpoint at PATH, whose tensors are M's. */
 int training_model_reload(struct training_model *m, const char *path);
-/* Of the configuration and the files that hold tensors. */
-int training_model_hash(const struct lm *m, struct team *team, struct hash128 *out);
 
 #endif
