@@ -2,9 +2,12 @@
 
 #include "lib/infer/generate.h"
 
+#include <string.h>
+
 #include "lib/base/buffer.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
+#include "lib/base/memory.h"
 #include "lib/text/decode.h"
 
 struct writer {
@@ -63,40 +66,96 @@ static bool is_stop(const struct generate_options *o, int32_t id)
 	return false;
 }
 
-/* The next token, into the session if there is one before it. 1: a token, 0: the end, -1 with the error set. */
-static int next(struct session *session, struct sampler *sampler, const struct generate_options *o,
-		struct generate_result *out)
+/* --- the next token --- */
+
+struct run {
+	struct session *session;
+	struct sampler *sampler;
+	const struct generate_options *o;
+	int32_t *history; /* owned */
+	size_t n, capacity;
+	const float *logits; /* after it */
+};
+
+static int begin_run(struct run *r, struct session *session, struct sampler *sampler,
+		     const struct generate_options *o)
+{
+	*r = (struct run){ .session = session, .sampler = sampler, .o = o };
+	r->logits = o->logits ? o->logits : session_logits(session);
+	if (!r->logits)
+		return err_set(ERR_ARGUMENT, "a text cannot go on before its first token");
+	if (mem_grow(&r->history, &r->capacity, o->n_before + 1, sizeof(*r->history)) < 0)
+		return -1;
+	if (o->n_before)
+		memcpy(r->history, o->before, o->n_before * sizeof(*r->history));
+	r->n = o->n_before;
+	return 0;
+}
+
+/* The session holds the first tokens and the last ones of the history from now on. */
+static int shift(struct run *r)
+{
+	size_t context = session_context(r->session), keep = r->o->keep;
+	size_t last = (context - keep) / 2;
+
+	session_rewind(r->session, keep);
+	return session_append(r->session, r->history + (r->n - last), last);
+}
+
+/* The last token into the session. 1: it is there, 0: the context is full. */
+static int read_last(struct run *r, struct generate_result *out)
+{
+	if (session_length(r->session) == session_context(r->session)) {
+		if (!r->o->shift)
+			return 0;
+		out->shifts++;
+		if (shift(r) < 0)
+			return -1;
+	} else if (session_append(r->session, &out->last, 1) < 0) {
+		return -1;
+	}
+	r->logits = session_logits(r->session);
+	return 1;
+}
+
+static int add_history(struct run *r, int32_t id)
+{
+	if (mem_grow(&r->history, &r->capacity, r->n + 1, sizeof(*r->history)) < 0)
+		return -1;
+	r->history[r->n++] = id;
+	return 0;
+}
+
+/* 1: a token, 0: the end, -1 with the error set. */
+static int next(struct run *r, struct generate_result *out)
 {
 	int32_t id;
+	int got;
 
 	out->reason = GENERATE_LENGTH;
-	if (o->tokens && out->tokens == o->tokens)
+	if (r->o->tokens && out->tokens == r->o->tokens)
 		return 0;
-	if (out->tokens) {
-		if (session_length(session) == session_context(session))
-			return 0;
-		if (session_append(session, &out->last, 1) < 0)
-			return -1;
-	}
-	id = sampler_pick(sampler, session_logits(session), session_length(session));
+	if (out->tokens && (got = read_last(r, out)) <= 0)
+		return got;
+	id = sampler_pick(r->sampler, r->logits, r->history, r->n, r->n);
 	if (id < 0)
-		return -1;
-	if (is_stop(o, id)) {
+		return err_prefix("at the place %zu", r->n);
+	if (is_stop(r->o, id)) {
 		out->reason = GENERATE_STOP;
 		return 0;
 	}
 	out->last = id;
 	out->tokens++;
-	return 1;
+	return add_history(r, id) < 0 ? -1 : 1;
 }
 
-static int go_on(struct session *session, struct sampler *sampler, struct writer *w,
-		 const struct generate_options *o, struct generate_result *out)
+static int go_on(struct run *r, struct writer *w, struct generate_result *out)
 {
+	const struct generate_options *o = r->o;
 	int more;
 
-	while ((more = next(session, sampler, o, out)) > 0) {
-		bool enough = o->token && o->token(o->to, out->last, session_logits(session));
+	while ((more = next(r, out)) > 0) {
+		bool enough = o->token && o->token(o->to, out->last, r->logits);
 
 		if (add(w, out->last) < 0)
 			return -1;
@@ -116,16 +175,18 @@ int generate(struct session *session, struct sampler *sampler, const struct toke
 	     const struct generate_options *o, struct generate_result *out)
 {
 	uint64_t start = clock_ns();
-	struct writer w;
+	struct writer w = { 0 };
+	struct run r;
 	int result;
 
 	*out = (struct generate_result){ .last = -1 };
-	if (!session_logits(session))
-		return err_set(ERR_ARGUMENT, "a text cannot go on before its first token");
-	result = begin(&w, tokenizer, o);
+	result = begin_run(&r, session, sampler, o);
 	if (result == 0)
-		result = go_on(session, sampler, &w, o, out);
+		result = begin(&w, tokenizer, o);
+	if (result == 0)
+		result = go_on(&r, &w, out);
 	end(&w);
+	free(r.history);
 	out->seconds = clock_seconds(start, clock_ns());
 	return result;
 }

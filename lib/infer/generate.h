@@ -21,9 +21,19 @@ struct generate_options {
 	size_t tokens;	       /* at most; 0: to the end of the context */
 	const uint32_t *stops; /* ids that end the text and are no part of it */
 	size_t n_stops;
-	/* The last tokens that the session holds, as far as they matter to how the next ones read (a space before the first word). */
+	/*
+	 * The text so far, which the session holds: the sampler's history, places are counted from its start, and it matters to how the next
+	 * tokens read (a space before the first word).
+	 */
 	const int32_t *before;
 	size_t n_before;
+	const float *logits; /* after it; NULL: the session's */
+	/*
+	 * When the context is full: go on after the first KEEP tokens and the last half of what else would fit, which are read anew as a text of their own, at
+	 * the places 0, 1, 2 ... of the context. KEEP is below the context less 1. Else the text ends.
+	 */
+	bool shift;
+	size_t keep;
 	/* Called with each piece of new text; other than 0 ends. NULL: none. */
 	int (*piece)(void *to, struct bytes text);
 	/* Called with each token before its text comes, and with the logits that it was drawn from; other than 0 ends. NULL: none. */
@@ -35,6 +45,7 @@ struct generate_result {
 	enum generate_reason reason;
 	size_t tokens; /* made; a stop is not counted */
 	int32_t last; /* the last of them, which the session does not hold yet; -1: none was made */
+	size_t shifts;	/* how often the context was full */
 	double seconds; /* of them all */
 };
 

@@ -97,7 +97,8 @@ static size_t draw_plainly(struct fixture *f, struct sampler *s, int32_t prompt,
 	for (; n < most; n++) {
 		const struct added_spec *added;
 
-		ids[n] = sampler_pick(s, session_logits(f->session), session_length(f->session));
+		ids[n] = sampler_pick(s, session_logits(f->session), NULL, 0,
+				      session_length(f->session));
 		added = tokenizer_added(f->tokenizer, (uint32_t)ids[n]);
 		if (!added || !added->special)
 			text_decoder_add(d, tokenizer_piece(f->tokenizer, (uint32_t)ids[n]),

@@ -41,7 +41,7 @@ static void check(const struct sampler_options *o, const double want[TOKENS], co
 
 	logits_of(logits);
 	for (size_t i = 0; s && i < DRAWS; i++) {
-		int32_t id = sampler_pick(s, logits, i);
+		int32_t id = sampler_pick(s, logits, NULL, 0, i);
 
 		if (id < 0 || id >= TOKENS)
 			bad++;
@@ -81,20 +81,62 @@ static void test_filters(void)
 	      "temperature 0.5");
 }
 
-/* Each filter works on what the one before left, and the temperature is first. */
+/* Each cut is of what the ones before left; where the temperature stands is what the order says (cases, L02). */
 static void test_order(void)
 {
+	static const char *const first[] = { "temperature", "top-p" };
 	struct sampler_options o = plain;
 
 	/* Of top-k 3 (0.4 0.25 0.2 of 0.85) the first two are 0.765: enough for 0.75; of all they would be 0.65. */
 	o.top_k = 3;
 	o.top_p = 0.75;
 	check(&o, (const double[]){ 0, 0.4 / 0.65, 0, 0.25 / 0.65, 0 }, "top-k, then top-p");
-	/* At temperature 0.5 the first has 0.58: enough for 0.55; at 1 it would need a second. */
+	/* At temperature 0.5 the first has 0.58: enough for 0.55; at 1 it needs a second, and 16 to 6.25 are drawn. */
 	o = plain;
 	o.temperature = 0.5;
 	o.top_p = 0.55;
+	check(&o, (const double[]){ 0, 16 / 22.25, 0, 6.25 / 22.25, 0 }, "top-p, then temperature");
+	tap_works(sampler_set_order(&o, first, 2), "another order");
 	check(&o, (const double[]){ 0, 1, 0, 0, 0 }, "temperature, then top-p");
+}
+
+/* Cases, L02: logits 2, 1, 0, -1 at temperature 0.5 and top-p 0.7. Shares of which .6439 .2369 are at 1, .8650 at 0.5. */
+static void test_order_of_the_case(void)
+{
+	static const char *const first[] = { "temperature", "top-p" };
+	static const float logits[4] = { 2, 1, 0, -1 };
+	struct sampler_options o = plain;
+	size_t seen[4] = { 0 };
+	struct sampler *s;
+
+	o.temperature = 0.5;
+	o.top_p = 0.7;
+	s = make(&o, 4);
+	for (uint64_t i = 0; i < 2000; i++)
+		seen[sampler_pick(s, logits, NULL, 0, i)]++;
+	tap_ok(seen[0] > 1600 && seen[1] > 150 && seen[2] + seen[3] == 0,
+	       "temperature last: {0, 1}: %zu %zu %zu %zu", seen[0], seen[1], seen[2], seen[3]);
+	sampler_free(s);
+	tap_works(sampler_set_order(&o, first, 2), "temperature first");
+	s = make(&o, 4);
+	seen[0] = 0;
+	for (uint64_t i = 0; i < 2000; i++)
+		seen[0] += sampler_pick(s, logits, NULL, 0, i) == 0;
+	tap_is_u64(seen[0], 2000, "temperature first: {0}");
+	sampler_free(s);
+}
+
+/* L03: top-k 0 is no cut, and not a cut to one or none. */
+static void test_top_k_off(void)
+{
+	struct sampler_options o = plain;
+
+	o.top_k = 0;
+	check(&o, shares, "top-k 0");
+	o.top_k = 5;
+	check(&o, shares, "top-k of all");
+	o.top_k = 9;
+	check(&o, shares, "top-k of more than there are");
 }
 
 static void test_greedy(void)
@@ -106,23 +148,24 @@ static void test_greedy(void)
 
 	o.temperature = 0;
 	s = make(&o, 4);
-	tap_is_i64(sampler_pick(s, ties, 9), 1, "of equal logits the first");
+	tap_is_i64(sampler_pick(s, ties, NULL, 0, 9), 1, "of equal logits the first");
 	sampler_free(s);
 	s = make(&o, 3);
-	tap_is_i64(sampler_pick(s, one, 0), 1, "the only one that is finite");
-	tap_fails(sampler_pick(s, bad, 0), ERR_ARGUMENT, "the logit of token 1 is not a number",
-		  "NaN is refused");
+	tap_is_i64(sampler_pick(s, one, NULL, 0, 0), 1, "the only one that is finite");
+	tap_fails(sampler_pick(s, bad, NULL, 0, 0), ERR_ARGUMENT,
+		  "the logit of token 1 is not a number", "NaN is refused");
 	sampler_free(s);
 	o.temperature = 1;
 	s = make(&o, 2);
-	tap_fails(sampler_pick(s, none, 0), ERR_ARGUMENT, "no logit is finite", "nothing to draw");
+	tap_fails(sampler_pick(s, none, NULL, 0, 0), ERR_MISSING, "no legal token",
+		  "nothing to draw");
 	sampler_free(s);
 	s = make(&o, 3);
-	tap_is_i64(sampler_pick(s, one, 4), 1, "what has no share is never drawn");
+	tap_is_i64(sampler_pick(s, one, NULL, 0, 4), 1, "what has no share is never drawn");
 	sampler_free(s);
 	o.top_k = 1;
 	s = make(&o, 4);
-	tap_is_i64(sampler_pick(s, ties, 7), 1, "top-k 1 takes the first of equals");
+	tap_is_i64(sampler_pick(s, ties, NULL, 0, 7), 1, "top-k 1 takes the first of equals");
 	sampler_free(s);
 }
 
@@ -138,39 +181,17 @@ static void test_place(void)
 	o.seed = 6;
 	c = make(&o, TOKENS);
 	for (uint64_t i = 0; i < 100; i++) {
-		int32_t x = sampler_pick(a, logits, i);
+		int32_t x = sampler_pick(a, logits, NULL, 0, i);
 
-		sampler_pick(b, logits, 1000 + i);
-		same += x == sampler_pick(b, logits, i);
-		other += x == sampler_pick(c, logits, i);
+		sampler_pick(b, logits, NULL, 0, 1000 + i);
+		same += x == sampler_pick(b, logits, NULL, 0, i);
+		other += x == sampler_pick(c, logits, NULL, 0, i);
 	}
 	tap_is_u64(same, 100, "the same place, the same token");
 	tap_ok(other < 60, "another seed, other tokens: %zu of 100 alike", other);
 	sampler_free(a);
 	sampler_free(b);
 	sampler_free(c);
-}
-
-/* The K best of many, with equal ones among them, are those that sorting gives. */
-static void test_select(void)
-{
-	enum { MANY = 5000 };
-	float *logits = malloc(MANY * sizeof(*logits));
-	struct sampler_options o = plain;
-	size_t wrong = 0;
-
-	for (size_t i = 0; logits && i < MANY; i++)
-		logits[i] = (float)(i * 7919 % 997); /* each value about five times */
-	for (o.top_k = 1; logits && o.top_k <= 40; o.top_k++) {
-		struct sampler *s = make(&o, MANY);
-		float least = 996 - (float)((o.top_k - 1) / 5) - 1;
-
-		for (uint64_t i = 0; i < 200; i++)
-			wrong += logits[sampler_pick(s, logits, i)] < least;
-		sampler_free(s);
-	}
-	tap_is_u64(wrong, 0, "no draw from below the best");
-	free(logits);
 }
 
 static void test_refused(void)
@@ -194,7 +215,8 @@ int main(void)
 	tap_run(test_order);
 	tap_run(test_greedy);
 	tap_run(test_place);
-	tap_run(test_select);
+	tap_run(test_order_of_the_case);
+	tap_run(test_top_k_off);
 	tap_run(test_refused);
 	return tap_done();
 }
