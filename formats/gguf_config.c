@@ -6,6 +6,7 @@
  * loops are run by these numbers.
  */
 #include "formats/gguf_config_parts.h"
+#include "formats/gguf_config_write.h"
 
 #include <inttypes.h>
 
@@ -39,12 +40,12 @@ static bool layer_of(struct bytes name, uint64_t *out)
 	return i > 4 && i < name.size && name.data[i] == '.';
 }
 
-static uint64_t count_layers(const struct gguf *g)
+static uint64_t count_layers(const struct config_reader *r)
 {
 	uint64_t count = 0, n;
 
-	for (size_t i = 0; i < gguf_n_tensors(g); i++) {
-		if (layer_of(gguf_tensor(g, i)->name, &n) && n >= count)
+	for (size_t i = 0; i < config_n_tensors(r); i++) {
+		if (layer_of(config_tensor_at(r, i)->name, &n) && n >= count)
 			count = n + 1;
 	}
 	return count;
@@ -52,7 +53,7 @@ static uint64_t count_layers(const struct gguf *g)
 
 static int read_layers(const struct config_reader *r)
 {
-	uint64_t said = 0, there = count_layers(r->gguf);
+	uint64_t said = 0, there = count_layers(r);
 
 	if (config_need_u64(r, "block_count", UINT64_MAX, &said))
 		return -1;
@@ -388,14 +389,46 @@ static int read_architecture(struct config_reader *r)
 		       r->file, BYTES_ARG(name));
 }
 
+static int read_keys(struct config_reader *r)
+{
+	if (read_architecture(r) || read_sizes(r) || read_norm(r) || read_tables(r))
+		return -1;
+	read_biases(r);
+	if (config_read_attention(r) || config_read_rope(r) || read_all_ids(r))
+		return -1;
+	return hf_config_check(r->c, r->file);
+}
+
 int gguf_config(struct gguf *g, struct hf_config *out, struct arena *a)
 {
 	struct config_reader r = { .gguf = g, .file = gguf_file_path(g, 0), .c = out, .arena = a };
 
-	if (read_architecture(&r) || read_sizes(&r) || read_norm(&r) || read_tables(&r))
+	r.rest_follows = gguf_get(g, GGUF_CONFIG_REST) != NULL;
+	if (read_keys(&r) < 0)
 		return -1;
-	read_biases(&r);
-	if (config_read_attention(&r) || config_read_rope(&r) || read_all_ids(&r))
-		return -1;
-	return hf_config_check(out, r.file);
+	if (!r.rest_follows)
+		return 0;
+	return config_read_rest(&r) < 0 ? -1 : config_check_llama3(&r);
+}
+
+int gguf_config_said(struct gguf *g, const struct tensor_info *const *tensors, size_t n,
+		     struct hf_config *out, struct arena *arena)
+{
+	struct config_reader r = {
+		.gguf = g,
+		.file = gguf_file_path(g, 0),
+		.c = out,
+		.arena = arena,
+		.tensors = tensors,
+		.n_tensors = n,
+		.rest_follows = true,
+	};
+	int result = names_new(&r.names);
+
+	for (size_t i = 0; i < n && result >= 0; i++)
+		result = names_add(r.names, tensors[i]->name, (uint32_t)i, NULL);
+	if (result >= 0)
+		result = read_keys(&r);
+	names_free(r.names);
+	return result < 0 ? -1 : 0;
 }

@@ -120,13 +120,32 @@ int config_need_real(const struct config_reader *r, const char *suffix, double *
 	return got < 0 ? -1 : 0;
 }
 
+size_t config_n_tensors(const struct config_reader *r)
+{
+	return r->tensors ? r->n_tensors : gguf_n_tensors(r->gguf);
+}
+
+const struct tensor_info *config_tensor_at(const struct config_reader *r, size_t i)
+{
+	return r->tensors ? r->tensors[i] : gguf_tensor(r->gguf, i);
+}
+
+static const struct tensor_info *find(const struct config_reader *r, struct bytes name)
+{
+	uint32_t place;
+
+	if (!r->tensors)
+		return gguf_find(r->gguf, name);
+	return names_find(r->names, name, &place) ? r->tensors[place] : NULL;
+}
+
 const struct tensor_info *config_tensor(const struct config_reader *r, int64_t layer,
 					const char *name)
 {
 	char full[CONFIG_KEY_SIZE];
 
 	if (layer < 0)
-		return gguf_find(r->gguf, bytes_of(name));
+		return find(r, bytes_of(name));
 	snprintf(full, sizeof(full), "blk.%" PRId64 ".%s", layer, name);
-	return gguf_find(r->gguf, bytes_of(full));
+	return find(r, bytes_of(full));
 }

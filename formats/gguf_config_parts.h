@@ -6,6 +6,7 @@
 
 #include "formats/gguf_config.h"
 #include "lib/base/err.h"
+#include "lib/base/names.h"
 
 struct config_reader {
 	struct gguf *gguf;
@@ -13,6 +14,11 @@ struct config_reader {
 	const char *arch; /* the prefix of the keys */
 	struct hf_config *c;
 	struct arena *arena;
+	/* Tensors that are to be written beside the keys, by their names; NULL: those of the file. */
+	const struct tensor_info *const *tensors;
+	size_t n_tensors;
+	struct names *names;
+	bool rest_follows; /* what these keys cannot say comes after them */
 };
 
 #define CONFIG_KEY_SIZE 128
@@ -38,6 +44,17 @@ int config_need_real(const struct config_reader *r, const char *suffix, double *
 /* The tensor `blk.LAYER.NAME`, or NAME for a negative LAYER; NULL when it is not there. */
 const struct tensor_info *config_tensor(const struct config_reader *r, int64_t layer,
 					const char *name);
+
+size_t config_n_tensors(const struct config_reader *r);
+const struct tensor_info *config_tensor_at(const struct config_reader *r, size_t i);
+
+/* gguf_config_rest.c. Puts what `nnutils.config` says in the place of the rest. */
+int config_read_rest(const struct config_reader *r);
+
+/* What Llama 3's rope divides the frequency of pair I of PAIRS by. */
+double gguf_llama3_factor(const struct hf_rope *rope, uint32_t i, uint32_t pairs);
+/* Holds the rope against rope_freqs.weight, when it is Llama 3's. */
+int config_check_llama3(const struct config_reader *r);
 
 /* gguf_config_rope.c. Sizes are set; rope, windows, and rope per layer follow. */
 int config_read_attention(const struct config_reader *r);

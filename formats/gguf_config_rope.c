@@ -6,6 +6,7 @@
  * in a file as a tensor alone (rope_freqs.weight), so its numbers are found by trying them.
  */
 #include "formats/gguf_config_parts.h"
+#include "formats/gguf_config_write.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,6 +15,7 @@
 #define GEMMA3_27B_LAYERS 62 /* llama.cpp tells the model by them; its scale is another */
 #define NO_ROPE_INTERVAL  4
 #define THETA		  10000.0
+#define FREQUENCIES	  "rope_freqs.weight"
 
 /* --- layers --- */
 
@@ -163,8 +165,7 @@ static int read_factors(const struct config_reader *r, const char *name, const d
 	return 0;
 }
 
-/* What Llama 3's rope divides the frequency of pair I of PAIRS by. */
-static double llama3_factor(const struct hf_rope *rope, uint32_t i, uint32_t pairs)
+double gguf_llama3_factor(const struct hf_rope *rope, uint32_t i, uint32_t pairs)
 {
 	double length = 2 * acos(-1) * pow(rope->theta, (double)i / pairs);
 	double smooth = (rope->original_context / length - rope->low_freq_factor) /
@@ -175,10 +176,10 @@ static double llama3_factor(const struct hf_rope *rope, uint32_t i, uint32_t pai
 	return smooth < 0 ? rope->factor : 1 / ((1 - smooth) / rope->factor + smooth);
 }
 
-/* All of Meta's models have 1, 4 and 8192 beside their factor, which the slowest pair shows. */
-static int read_llama3(const struct config_reader *r, struct hf_rope *rope)
+/* Whether the tensor has ROPE's factors. */
+static int check_llama3(const struct config_reader *r, const struct hf_rope *rope)
 {
-	static const char name[] = "rope_freqs.weight";
+	static const char name[] = FREQUENCIES;
 	const double *factors;
 	uint32_t pairs;
 
@@ -188,13 +189,8 @@ static int read_llama3(const struct config_reader *r, struct hf_rope *rope)
 		return err_set(ERR_MISMATCH,
 			       "%s: tensor %s: has %" PRIu32 " values for %" PRIu32 " dimensions",
 			       r->file, name, pairs, r->c->head_dim);
-	rope->type = HF_ROPE_LLAMA3;
-	rope->factor = factors[pairs - 1];
-	rope->low_freq_factor = 1;
-	rope->high_freq_factor = 4;
-	rope->original_context = 8192;
 	for (uint32_t i = 0; i < pairs; i++) {
-		double want = llama3_factor(rope, i, pairs);
+		double want = gguf_llama3_factor(rope, i, pairs);
 
 		if (!(fabs(factors[i] - want) <= 1e-4 * want))
 			return err_set(ERR_UNSUPPORTED,
@@ -203,6 +199,44 @@ static int read_llama3(const struct config_reader *r, struct hf_rope *rope)
 				       r->file, name, i, factors[i], want);
 	}
 	return 0;
+}
+
+/* All of Meta's models have 1, 4 and 8192 beside their factor, which the slowest pair shows. */
+static int read_llama3(const struct config_reader *r, struct hf_rope *rope)
+{
+	const double *factors;
+	uint32_t pairs;
+
+	if (read_factors(r, FREQUENCIES, &factors, &pairs))
+		return -1;
+	rope->type = HF_ROPE_LLAMA3;
+	rope->factor = pairs ? factors[pairs - 1] : 1;
+	rope->low_freq_factor = 1;
+	rope->high_freq_factor = 4;
+	rope->original_context = 8192;
+	if (check_llama3(r, rope) == 0)
+		return 0;
+	/* Other numbers come with the rest, and are held against the tensor then. */
+	if (!r->rest_follows || err_last() != ERR_UNSUPPORTED)
+		return -1;
+	*rope = (struct hf_rope){ .type = HF_ROPE_DEFAULT,
+				  .theta = rope->theta,
+				  .partial = rope->partial,
+				  .truncate = true };
+	return 0;
+}
+
+int config_check_llama3(const struct config_reader *r)
+{
+	const struct hf_rope *rope = &r->c->rope[HF_FULL];
+	bool there = config_tensor(r, -1, FREQUENCIES) != NULL;
+
+	if (there != (rope->type == HF_ROPE_LLAMA3))
+		return err_set(ERR_MISMATCH,
+			       "%s: key " GGUF_CONFIG_REST
+			       ": its rope does not go with tensor " FREQUENCIES,
+			       r->file);
+	return there ? check_llama3(r, rope) : 0;
 }
 
 static int read_yarn(const struct config_reader *r, struct hf_rope *rope)
@@ -251,7 +285,7 @@ static int read_scaling(const struct config_reader *r, struct hf_rope *rope)
 		rope->factor = 0;
 	else
 		rope->type = HF_ROPE_LINEAR;
-	if (!config_tensor(r, -1, "rope_freqs.weight"))
+	if (!config_tensor(r, -1, FREQUENCIES))
 		return 0;
 	if (rope->type != HF_ROPE_DEFAULT)
 		return config_fail(r, ERR_UNSUPPORTED, "rope.scaling.factor",

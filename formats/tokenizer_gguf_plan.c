@@ -137,6 +137,13 @@ int gguf_plan_pieces(struct gguf_plan *p)
 	const struct model_spec *m = &p->spec->model;
 
 	p->n = largest(p->spec);
+	if (p->options->n_ids && p->n > p->options->n_ids)
+		return err_set(ERR_MISMATCH,
+			       "the tokenizer has ids up to %zu, the model %" PRIu64
+			       " rows of them",
+			       p->n - 1, p->options->n_ids);
+	if (p->n < p->options->n_ids)
+		p->n = (size_t)p->options->n_ids;
 	if (p->n > m->n_pieces + p->spec->n_added + GAPS_MAX)
 		return err_set(ERR_LIMIT, "GGUF: ids up to %zu for %zu pieces", p->n - 1,
 			       m->n_pieces);

@@ -22,6 +22,8 @@ struct tokenizer_gguf_options {
 	/* Also tokenizer.huggingface.json: the text JSON or, when that is empty, what tokenizer_json_put makes. */
 	bool with_json;
 	struct bytes json;
+	/* Ids at least, as many as the model has rows; those without a piece are [unusedN]. More pieces than that are ERR_MISMATCH. 0: any. */
+	uint64_t n_ids;
 	/* A line for each thing of the spec that tokenizer.ggml.* do not say; or NULL. */
 	struct buffer *differences;
 };
