@@ -248,6 +248,7 @@ void engine_free(struct engine *e)
 	plan_arena_free(e->arena);
 	for (size_t i = 0; e->sequences && i < e->options.sequences; i++) {
 		cache_table_free(e->pages, &e->sequences[i].table);
+		free(e->sequences[i].ids);
 		free(e->sequences[i].own);
 	}
 	free(e->sequences);
@@ -280,19 +281,31 @@ int engine_begin(struct engine *e)
 	return err_set(ERR_LIMIT, "more than %zu sequences at once", e->options.sequences);
 }
 
+int engine_keep_ids(struct sequence *s, size_t at, const int32_t *ids, size_t n)
+{
+	if (mem_grow(&s->ids, &s->ids_capacity, at + n, sizeof(*s->ids)) < 0)
+		return -1;
+	if (n)
+		memcpy(s->ids + at, ids, n * sizeof(*ids));
+	return 0;
+}
+
 int engine_fork(struct engine *e, int sequence, size_t n)
 {
 	const struct sequence *from = &e->sequences[sequence];
 	int made = engine_begin(e);
+	struct sequence *to;
 
 	if (made < 0)
 		return -1;
-	if (cache_table_share(e->pages, &e->sequences[made].table, &from->table, n) < 0) {
-		e->sequences[made].open = false;
+	to = &e->sequences[made];
+	if (engine_keep_ids(to, 0, from->ids, n) < 0 ||
+	    cache_table_share(e->pages, &to->table, &from->table, n) < 0) {
+		to->open = false;
 		return -1;
 	}
 	if (n == from->table.length)
-		e->sequences[made].logits = from->logits;
+		to->logits = from->logits;
 	return made;
 }
 
@@ -313,9 +326,19 @@ size_t engine_context(const struct engine *e)
 	return e->options.context;
 }
 
-size_t engine_rows(const struct engine *e)
+const int32_t *engine_ids(const struct engine *e, int sequence)
 {
-	return e->options.rows;
+	return e->sequences[sequence].ids;
+}
+
+size_t engine_common(const struct engine *e, int sequence, const int32_t *ids, size_t n)
+{
+	const struct sequence *s = &e->sequences[sequence];
+	size_t most = s->table.length < n ? s->table.length : n - 1, same = 0;
+
+	while (same < most && s->ids[same] == ids[same])
+		same++;
+	return same / ENGINE_PAGE * ENGINE_PAGE;
 }
 
 void engine_rewind(struct engine *e, int sequence, size_t n)
@@ -326,11 +349,14 @@ void engine_rewind(struct engine *e, int sequence, size_t n)
 	e->sequences[sequence].logits = NULL;
 }
 
-int engine_claim(struct engine *e, int sequence, size_t n)
+int engine_claim(struct engine *e, int sequence, const int32_t *ids, size_t n)
 {
+	struct sequence *s = &e->sequences[sequence];
 	struct cache_copy none;
 
-	return cache_table_extend(e->pages, &e->sequences[sequence].table, n, &none);
+	if (engine_keep_ids(s, 0, ids, n) < 0)
+		return -1;
+	return cache_table_extend(e->pages, &s->table, n, &none);
 }
 
 size_t engine_pages_left(const struct engine *e)

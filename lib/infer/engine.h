@@ -4,10 +4,10 @@
  * Keys and values of all sequences lie in one pool of pages; a page may be part of several sequences that begin alike. The entries of the pool lie
  * in the model's store (STORE_CACHE), so that a training run may sample from the weights that it trains.
  *
- * The tokens that a sequence is given are cut where their place is a multiple of ROWS. A piece of at most ENGINE_FEW tokens goes by the plan of few
- * rows (or of one, which has the same bits), a longer one by that of many: a choice of its own length. Of either plan a row's
- * result has nothing of the other rows (each sequence's keys begin a tile of attention; products sum along one row), so a sequence's
- * logits have the same bits whatever runs beside it, on any number of threads.
+ * A text of at most ENGINE_FEW tokens that is appended goes by the plan of few rows (or of one, which has the same bits), a longer one by that of many,
+ * cut where places are multiples of ROWS: a choice of its own length. Of either plan a row's result has nothing of the other rows
+ * (each sequence's keys begin a tile of attention; products sum along one row), so a sequence's logits have the same bits whatever
+ * runs beside it, on any number of threads, and whether the beginning of a text was computed for it or for another one.
  */
 #ifndef LIB_INFER_ENGINE_H
 #define LIB_INFER_ENGINE_H
@@ -55,9 +55,14 @@ int engine_fork(struct engine *e, int sequence, size_t n);
 void engine_end(struct engine *e, int sequence);
 
 size_t engine_length(const struct engine *e, int sequence);
+const int32_t *engine_ids(const struct engine *e,
+			  int sequence); /* as many; valid until the next call */
 size_t engine_context(const struct engine *e);
-/* Tokens of a piece: a place that is a multiple of it is a cut, up to which what was computed for one sequence is what another computes. */
-size_t engine_rows(const struct engine *e);
+/*
+ * How much of a text of N tokens SEQUENCE holds that may be taken over: what they have in common, down to whole pages, and not the last token, whose
+ * logits nobody has.
+ */
+size_t engine_common(const struct engine *e, int sequence, const int32_t *ids, size_t n);
 /* Forgets all but the first N tokens; the logits are gone unless nothing was forgotten. */
 void engine_rewind(struct engine *e, int sequence, size_t n);
 
@@ -71,6 +76,7 @@ struct engine_item {
 	int sequence;
 	const int32_t *ids;
 	size_t n;    /* at least 1 */
+	size_t text; /* tokens of the text that these end, where the sequence had its beginning already; 0: they are all of it */
 	bool logits; /* those after the last token are wanted */
 };
 
@@ -94,8 +100,8 @@ uint64_t engine_bytes(const struct engine *e, enum plan_memory kind);
 /* Page I of SEQUENCE, ENGINE_PAGE rows of keys (or VALUES) of LAYER, each of *ROW bytes; brought to the host. NULL with the error set. */
 void *engine_page(struct engine *e, int sequence, uint32_t layer, bool values, size_t i,
 		  size_t *row);
-/* Makes an empty SEQUENCE N tokens long, whose pages the caller is to fill. */
-int engine_claim(struct engine *e, int sequence, size_t n);
+/* Makes an empty SEQUENCE hold N tokens, whose pages the caller is to fill. */
+int engine_claim(struct engine *e, int sequence, const int32_t *ids, size_t n);
 /* The rows at engine_page were written. */
 void engine_filled(struct engine *e);
 

@@ -21,6 +21,8 @@ struct pass {
 struct sequence {
 	bool open;
 	struct cache_table table;
+	int32_t *ids; /* owned: as many as the table is long */
+	size_t ids_capacity;
 	const float *logits; /* in the arena, or OWN; NULL: none */
 	float *own;	     /* owned, or NULL: kept beyond the pass that made them */
 };
@@ -50,6 +52,9 @@ int engine_make_pass(struct engine *e, struct pass *p, size_t rows, size_t pages
 void engine_drop_pass(struct pass *p);
 /* Appends N pieces, of different sequences, which P has room for; the tables are long enough already, by as much as the pieces. */
 int engine_run_pass(struct engine *e, struct pass *p, const struct piece *pieces, size_t n);
+
+/* S holds these from place AT on, as far as its ids go. */
+int engine_keep_ids(struct sequence *s, size_t at, const int32_t *ids, size_t n);
 
 struct store_entry *engine_entry(const struct engine *e, uint32_t layer, bool values);
 /* The rows of pages that have other holders now lie in pages of their own as well. */

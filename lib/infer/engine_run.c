@@ -1,8 +1,8 @@
 /*
  * lib/infer/engine_run.c - tokens of several sequences, cut into pieces, and the pieces into passes
  *
- * A round takes the next piece of every item that has one. Short pieces share passes of few rows, long ones passes of many, each filled in the order of
- * the items; a piece is never divided.
+ * A round takes the next piece of every item that has one. Pieces of short texts share passes of few rows, those of long ones passes of many, each
+ * filled in the order of the items; a piece is never divided.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -82,10 +82,12 @@ static int keep_logits(struct engine *e)
 static int extend_table(struct run *r, size_t i, size_t *done)
 {
 	struct engine *e = r->e;
+	const struct piece *p = &r->pieces[i];
+	struct sequence *s = &e->sequences[p->sequence];
 	struct cache_copy copy;
 
-	if (cache_table_extend(e->pages, &e->sequences[r->pieces[i].sequence].table, r->pieces[i].n,
-			       &copy) < 0)
+	if (engine_keep_ids(s, s->table.length, p->ids, p->n) < 0 ||
+	    cache_table_extend(e->pages, &s->table, p->n, &copy) < 0)
 		return -1;
 	*done = i + 1;
 	return engine_copy_page(e, &copy);
@@ -124,7 +126,7 @@ static int flush(struct run *r, struct pass *p)
 
 	if (r->n == 0)
 		return 0;
-	if (p->rows > 1 && r->rows == 1)
+	if (p == &r->e->few && r->rows == 1)
 		p = &r->e->one;
 	if (r->lies_in_arena)
 		result = keep_logits(r->e);
@@ -172,9 +174,9 @@ static struct piece next_piece(const struct engine *e, const struct engine_item 
 	return p;
 }
 
-static struct pass *pass_for(struct engine *e, size_t n)
+static struct pass *pass_for(struct engine *e, const struct engine_item *item)
 {
-	if (n > ENGINE_FEW)
+	if ((item->text ? item->text : item->n) > ENGINE_FEW && e->many.plan)
 		return &e->many;
 	return e->few.plan ? &e->few : &e->one;
 }
@@ -186,11 +188,9 @@ static int run_round(struct run *r, struct pass *p, const struct engine_item *it
 	for (size_t i = 0; i < n; i++) {
 		struct piece piece;
 
-		if (rests[i].n == 0)
+		if (rests[i].n == 0 || pass_for(r->e, &items[i]) != p)
 			continue;
 		piece = next_piece(r->e, &items[i], &rests[i]);
-		if (pass_for(r->e, piece.n) != p)
-			continue;
 		if (add(r, p, &piece) < 0)
 			return -1;
 		rests[i].ids += piece.n;

@@ -97,12 +97,31 @@ void session_free(struct session *s)
 	free(s);
 }
 
+static int append(struct session *s, const int32_t *ids, size_t n, size_t text)
+{
+	return engine_run(
+		s->shared->engine,
+		&(struct engine_item){
+			.sequence = s->sequence, .ids = ids, .n = n, .text = text, .logits = true },
+		1);
+}
+
 int session_append(struct session *s, const int32_t *ids, size_t n)
 {
-	return engine_run(s->shared->engine,
-			  &(struct engine_item){
-				  .sequence = s->sequence, .ids = ids, .n = n, .logits = true },
-			  1);
+	return append(s, ids, n, n);
+}
+
+int session_read(struct session *s, const int32_t *ids, size_t n)
+{
+	struct engine *e = s->shared->engine;
+	size_t common;
+
+	if (n == 0 || n > engine_context(e))
+		return err_set(ERR_LIMIT, "%zu tokens: the context holds %zu", n,
+			       engine_context(e));
+	common = engine_common(e, s->sequence, ids, n);
+	session_rewind(s, common);
+	return append(s, ids + common, n - common, n);
 }
 
 const float *session_logits(const struct session *s)

@@ -40,6 +40,11 @@ void session_free(
 
 /* Appends N tokens, N at least 1. -1: an id that the vocabulary does not have, or more than the context holds (nothing is appended). */
 int session_append(struct session *s, const int32_t *ids, size_t n);
+/*
+ * Makes it hold these N tokens, and no others: what it has of them already is kept, down to whole pages, the rest is appended. The logits
+ * have the bits of a fresh session's.
+ */
+int session_read(struct session *s, const int32_t *ids, size_t n);
 /* After the last token, f32 [vocab_size], soft cap applied; NULL before the first. Valid until the next call, of a fork too. */
 const float *session_logits(const struct session *s);
 /* Tokens so far, and how many there can be. */

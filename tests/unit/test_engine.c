@@ -373,8 +373,8 @@ static void check_family(const char *name)
 							   .rope_paired = lm.rope_paired }),
 		      "an engine")) {
 		const struct engine_item both[] = {
-			{ engine_begin(e), first, 3, true },
-			{ engine_begin(e), second, 9, true },
+			{ engine_begin(e), first, 3, 0, true },
+			{ engine_begin(e), second, 9, 0, true },
 		};
 
 		check_pair(e, both, (size_t)lm.config->vocab_size * sizeof(float), name);
@@ -402,7 +402,7 @@ static const struct engine_options usual = {
 static void append(struct engine *e, int sequence, const struct script *s, size_t from, size_t n,
 		   const char *what)
 {
-	struct engine_item item = { sequence, s->ids + from, n, true };
+	struct engine_item item = { sequence, s->ids + from, n, s->prompt, true };
 
 	if (!tap_works(engine_run(e, &item, 1), "%s: %zu tokens", what, n))
 		return;
@@ -432,8 +432,11 @@ static void test_reuse(void)
 	tap_is_u64(engine_pages_left(e), 9, "every page is given back");
 	one = engine_begin(e);
 	append(e, one, &s[0], 0, s[0].prompt, "A in B's pages");
-	engine_rewind(e, one, 128);
-	append(e, one, &s[0], 128, s[0].prompt - 128, "back to a cut");
+	tap_is_u64(engine_common(e, one, s[0].ids, s[0].prompt), 192, "whole pages of it");
+	tap_is_u64(engine_common(e, one, s[0].ids, 192), 96, "but not its last token");
+	tap_is_u64(engine_common(e, one, s[1].ids, s[1].prompt), 0, "nothing of B");
+	engine_rewind(e, one, 192);
+	append(e, one, &s[0], 192, s[0].prompt - 192, "the last eight of it");
 	engine_free(e);
 	free(s);
 	model_free(&m);
@@ -499,8 +502,8 @@ static void test_refused(void)
 	o.tokens = 2 * ENGINE_PAGE;
 	o.sequences = 2;
 	e = engine(&m, o);
-	items[0] = (struct engine_item){ engine_begin(e), s->ids, 100, true };
-	items[1] = (struct engine_item){ engine_begin(e), s->ids, 10, true };
+	items[0] = (struct engine_item){ engine_begin(e), s->ids, 100, 0, true };
+	items[1] = (struct engine_item){ engine_begin(e), s->ids, 10, 0, true };
 	tap_fails(engine_begin(e), ERR_LIMIT, "more than 2 sequences at once", "a third");
 	tap_fails(engine_run(e, items, 2), ERR_LIMIT, "2 of 2 pages are left, and 3 are needed",
 		  "more than the pool holds");

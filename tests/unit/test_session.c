@@ -156,6 +156,32 @@ static void test_rewind(void)
 	close_family(&f);
 }
 
+/* Forks share an engine, and see nothing of each other; what is read anew is what is read fresh. */
+static void test_forks(void)
+{
+	struct family f;
+	struct session *s = NULL, *fork = NULL, *more;
+	struct session_options o = { .cache = DTYPE_F32, .forks = 1 };
+
+	if (!open_family(&f, "llama"))
+		return;
+	o.context = f.n;
+	tap_works(session_new(&s, f.m.config, f.m.store, &o), "a session with a fork");
+	tap_works(session_append(s, f.ids, 5), "its beginning");
+	tap_works(session_fork(&fork, s, 5), "a fork");
+	tap_fails(session_fork(&more, s, 5), ERR_LIMIT, "more than 2 sequences", "and no more");
+	tap_works(session_append(s, f.ids, f.n - 5), "something else");
+	tap_works(session_append(fork, f.ids + 5, f.n - 5), "the fork goes on");
+	tap_ok(off(&f, fork, f.n) <= 5e-5, "off by %.2g", off(&f, fork, f.n));
+	session_free(fork);
+	tap_works(session_read(s, f.ids, f.n), "the first one reads it too");
+	tap_ok(off(&f, s, f.n) <= 5e-5, "off by %.2g", off(&f, s, f.n));
+	tap_is_u64(session_length(s), f.n, "and holds nothing else");
+	tap_fails(session_read(s, f.ids, f.n + 1), ERR_LIMIT, "the context holds", "too much");
+	session_free(s);
+	close_family(&f);
+}
+
 /* Two sessions of one store do not see each other; a name that was given back is used again. */
 static void test_two(void)
 {
@@ -255,6 +281,7 @@ int main(void)
 {
 	tap_run(test_cuts);
 	tap_run(test_rewind);
+	tap_run(test_forks);
 	tap_run(test_two);
 	tap_run(test_refused);
 	tap_run(test_weights_change);
