@@ -8,42 +8,16 @@
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
-#include "lib/text/decode.h"
+#include "lib/infer/token_text.h"
 
 struct writer {
-	const struct tokenizer *tokenizer;
-	struct text_decoder *decoder;
+	struct token_text *tokens; /* owned */
 	struct buffer text;
 };
 
-static int add(struct writer *w, int32_t id)
-{
-	const struct added_spec *added = tokenizer_added(w->tokenizer, (uint32_t)id);
-
-	if (added && added->special)
-		return 0;
-	return text_decoder_add(w->decoder, tokenizer_piece(w->tokenizer, (uint32_t)id),
-				added != NULL, &w->text);
-}
-
-static int begin(struct writer *w, const struct tokenizer *t, const struct generate_options *o)
-{
-	const struct tokenizer_spec *s = tokenizer_spec(t);
-
-	*w = (struct writer){ .tokenizer = t };
-	if (text_decoder_new(&w->decoder, s->decoders, s->n_decoders, tokenizer_is_byte_level(t),
-			     false) < 0)
-		return -1;
-	for (size_t i = 0; i < o->n_before; i++)
-		if (add(w, o->before[i]) < 0)
-			return -1;
-	buffer_clear(&w->text);
-	return 0;
-}
-
 static void end(struct writer *w)
 {
-	text_decoder_free(w->decoder);
+	token_text_free(w->tokens);
 	buffer_free(&w->text);
 }
 
@@ -157,14 +131,14 @@ static int go_on(struct run *r, struct writer *w, struct generate_result *out)
 	while ((more = next(r, out)) > 0) {
 		bool enough = o->token && o->token(o->to, out->last, r->logits);
 
-		if (add(w, out->last) < 0)
+		if (token_text_add(w->tokens, out->last, &w->text) < 0)
 			return -1;
 		if (pass_on(w, o) || enough) {
 			out->reason = GENERATE_CANCEL;
 			return 0;
 		}
 	}
-	if (more < 0 || text_decoder_end(w->decoder, &w->text) < 0)
+	if (more < 0 || token_text_end(w->tokens, &w->text) < 0)
 		return -1;
 	if (pass_on(w, o))
 		out->reason = GENERATE_CANCEL;
@@ -182,7 +156,7 @@ int generate(struct session *session, struct sampler *sampler, const struct toke
 	*out = (struct generate_result){ .last = -1 };
 	result = begin_run(&r, session, sampler, o);
 	if (result == 0)
-		result = begin(&w, tokenizer, o);
+		result = token_text_new(&w.tokens, tokenizer, o->before, o->n_before);
 	if (result == 0)
 		result = go_on(&r, &w, out);
 	end(&w);
