@@ -287,6 +287,10 @@ void cases_attention(struct op_cases *c)
 	};
 	/* More heads of keys than share the gradient's ranges: each takes several tiles. */
 	struct attention_case many = { 3, 200, 6, 6, 4, 4, { .causal = 1 }, .large = true };
+	/* Texts of which a tile of queries sees few tiles of keys. */
+	struct attention_case texts = {
+		300, 300, 1, 1, 4, 4, { .causal = 1 }, .documents = 2, .large = true
+	};
 	struct op_case *x;
 
 	for (size_t i = 0; i < N_ATTENTIONS; i++)
@@ -303,6 +307,7 @@ void cases_attention(struct op_cases *c)
 	case_given(x, DTYPE_I32, 3, (double[]){ 2, -1, 0 });
 	x = case_new(c, &many.a);
 	attention_operands(x, &many);
+	attention_operands(case_new(c, &texts.a), &texts);
 	cases_spread(c, "values of keys that are not seen, or have no chance, are multiplied by 0");
 }
 

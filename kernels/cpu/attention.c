@@ -48,7 +48,7 @@ static struct sizes sizes_of(const struct attention *t)
 
 	s.key = ATTENTION_TILE * t->dim;
 	s.value = ATTENTION_TILE * s.value_step;
-	s.keys = attention_up(2 * t->tiles * ATTENTION_TILE, 16);
+	s.keys = attention_keys_size(t);
 	s.shared = is_shared(t) ? t->heads * t->tiles * (s.key + s.value) : 0;
 	s.room = ATTENTION_TILE * (longest_row(t) + 2 * t->dim + 2 * s.value_step + ATTENTION_TILE +
 				   GEMM_COLUMNS + 3);
@@ -62,14 +62,6 @@ static size_t scratch(const struct kernel_call *c)
 	struct sizes s = sizes_of(&t);
 
 	return (s.keys + s.shared + (size_t)c->parts * s.room) * sizeof(float);
-}
-
-static struct attention_keys keys_at(const struct kernel_call *c, const struct attention *t)
-{
-	struct attention_keys k = { .position = c->scratch };
-
-	k.document = k.position + t->tiles * ATTENTION_TILE;
-	return k;
 }
 
 static struct room room_at(const struct kernel_call *c, const struct attention *t)
@@ -119,7 +111,7 @@ static float *shared_at(const struct kernel_call *c, const struct attention *t, 
 /* Each part looks at the keys of its own tiles, so that it needs no other's. */
 static void load_all(const struct kernel_call *c, const struct attention *t)
 {
-	struct attention_keys k = keys_at(c, t);
+	struct attention_keys k = attention_keys_in(t, c->scratch);
 	struct sizes s = sizes_of(t);
 	size_t from, to;
 
@@ -375,6 +367,8 @@ static void attend_tile(const struct kernel_call *c, struct work *w)
 	size_t panels = attention_up(w->n, GEMM_COLUMNS) / GEMM_COLUMNS;
 	struct attention_span all;
 
+	if (!attention_may_see(&w->columns.all, &w->k.all[w->tile]))
+		return;
 	w->keys = keys_in(w->t, w->tile);
 	memset(w->seen, 0, sizeof(w->seen));
 	for (size_t p = 0; p < panels; p++)
@@ -401,7 +395,7 @@ static void run_blocks(const struct kernel_call *c, const struct attention *t)
 
 		if (i >= all)
 			continue;
-		w.k = keys_at(c, t);
+		w.k = attention_keys_in(t, c->scratch);
 		w.value_step = sizes_of(t).value_step;
 		w.first = i % t->blocks * ATTENTION_TILE;
 		w.n = t->columns - w.first < ATTENTION_TILE ? t->columns - w.first : ATTENTION_TILE;

@@ -104,10 +104,32 @@ SIMD_INLINE void attention_range(const struct attention *t, size_t i, int32_t *l
 	*high = to < -1 ? -1 : to > INT32_MAX ? INT32_MAX : (int32_t)to;
 }
 
+/* What some columns see, or where some keys stand. */
+struct attention_bounds {
+	int32_t low, high, first_document, last_document;
+};
+
 /* The columns of a tile. */
 struct attention_columns {
 	int32_t low[ATTENTION_TILE], high[ATTENTION_TILE], document[ATTENTION_TILE];
+	struct attention_bounds all;
 };
+
+SIMD_INLINE struct attention_bounds attention_bounds_of_columns(const struct attention_columns *q,
+								size_t from, size_t to)
+{
+	struct attention_bounds b = { INT32_MAX, -1, INT32_MAX, INT32_MIN };
+
+	for (size_t c = from; c < to; c++) {
+		b.low = q->low[c] < b.low ? q->low[c] : b.low;
+		b.high = q->high[c] > b.high ? q->high[c] : b.high;
+		b.first_document =
+			q->document[c] < b.first_document ? q->document[c] : b.first_document;
+		b.last_document =
+			q->document[c] > b.last_document ? q->document[c] : b.last_document;
+	}
+	return b;
+}
 
 /* N columns from FIRST on; those past the end are as the last. */
 SIMD_INLINE void attention_columns_of(const struct attention *t, size_t first, size_t n,
@@ -119,13 +141,51 @@ SIMD_INLINE void attention_columns_of(const struct attention *t, size_t first, s
 		attention_range(t, i, &out->low[c], &out->high[c]);
 		out->document[c] = t->q_documents ? attention_integer(t->q_documents, i) : 0;
 	}
+	out->all = attention_bounds_of_columns(out, 0, ATTENTION_TILE);
 }
 
 /* --- keys: position and document of each, in whole tiles --- */
 
 struct attention_keys {
 	int32_t *position, *document; /* [tiles * ATTENTION_TILE] */
+	struct attention_bounds *all; /* [tiles] */
 };
+
+/* Their memory, in floats: FIRST points to so many. */
+SIMD_INLINE size_t attention_keys_size(const struct attention *t)
+{
+	return attention_up(
+		t->tiles * (2 * ATTENTION_TILE + sizeof(struct attention_bounds) / sizeof(float)),
+		16);
+}
+
+SIMD_INLINE struct attention_keys attention_keys_in(const struct attention *t, void *first)
+{
+	struct attention_keys k = { .position = first };
+
+	k.document = k.position + t->tiles * ATTENTION_TILE;
+	k.all = (struct attention_bounds *)(void *)(k.document + t->tiles * ATTENTION_TILE);
+	return k;
+}
+
+/* Of the keys that are there. */
+SIMD_INLINE struct attention_bounds attention_bounds_of_keys(const struct attention_keys *k,
+							     size_t from, size_t to)
+{
+	struct attention_bounds b = { INT32_MAX, -1, INT32_MAX, INT32_MIN };
+
+	for (size_t j = from; j < to; j++) {
+		int32_t at = k->position[j], document = k->document[j];
+
+		if (at < 0)
+			continue;
+		b.low = at < b.low ? at : b.low;
+		b.high = at > b.high ? at : b.high;
+		b.first_document = document < b.first_document ? document : b.first_document;
+		b.last_document = document > b.last_document ? document : b.last_document;
+	}
+	return b;
+}
 
 /* The row of the cache that key J lies in; -1: its page is not there. */
 SIMD_INLINE int64_t attention_row(const struct attention *t, size_t j)
@@ -168,49 +228,11 @@ SIMD_INLINE void attention_keys_make(const struct kernel_call *c, const struct a
 		k->document[j] =
 			j < t->keys && t->k_documents ? attention_integer(t->k_documents, j) : 0;
 	}
+	for (size_t j = from; j < to; j += ATTENTION_TILE)
+		k->all[j / ATTENTION_TILE] = attention_bounds_of_keys(k, j, j + ATTENTION_TILE);
 }
 
 /* --- what none or all see --- */
-
-/* What some columns see, or where some keys stand. */
-struct attention_bounds {
-	int32_t low, high, first_document, last_document;
-};
-
-SIMD_INLINE struct attention_bounds attention_bounds_of_columns(const struct attention_columns *q,
-								size_t from, size_t to)
-{
-	struct attention_bounds b = { INT32_MAX, -1, INT32_MAX, INT32_MIN };
-
-	for (size_t c = from; c < to; c++) {
-		b.low = q->low[c] < b.low ? q->low[c] : b.low;
-		b.high = q->high[c] > b.high ? q->high[c] : b.high;
-		b.first_document =
-			q->document[c] < b.first_document ? q->document[c] : b.first_document;
-		b.last_document =
-			q->document[c] > b.last_document ? q->document[c] : b.last_document;
-	}
-	return b;
-}
-
-/* Of the keys that are there. */
-SIMD_INLINE struct attention_bounds attention_bounds_of_keys(const struct attention_keys *k,
-							     size_t from, size_t to)
-{
-	struct attention_bounds b = { INT32_MAX, -1, INT32_MAX, INT32_MIN };
-
-	for (size_t j = from; j < to; j++) {
-		int32_t at = k->position[j], document = k->document[j];
-
-		if (at < 0)
-			continue;
-		b.low = at < b.low ? at : b.low;
-		b.high = at > b.high ? at : b.high;
-		b.first_document = document < b.first_document ? document : b.first_document;
-		b.last_document = document > b.last_document ? document : b.last_document;
-	}
-	return b;
-}
 
 SIMD_INLINE bool attention_may_see(const struct attention_bounds *q,
 				   const struct attention_bounds *k)

@@ -142,6 +142,18 @@ static void add_to_queries(const struct attention_pair *w, float *dq)
 		}
 }
 
+/* Most tiles of columns see the keys of few tiles, where texts are short: what none adds to is not even cleared. */
+static float *begin_queries(const struct attention_pair *w, size_t range)
+{
+	float *dq = attention_dq_at(w->g, range, w->head, w->block);
+	int32_t *begun = attention_begun_at(w->g, range, w->head, w->block);
+
+	if (!*begun)
+		memset(dq, 0, attention_dq_size(w->g) * sizeof(*dq));
+	*begun = 1;
+	return dq;
+}
+
 static void run_pair(struct attention_pair *w, size_t range)
 {
 	const struct attention_grad *g = w->g;
@@ -155,7 +167,7 @@ static void run_pair(struct attention_pair *w, size_t range)
 		return;
 	add_to_keys(w, w->r.p, w->q.dout, g->value_step, w->r.dv);
 	add_to_keys(w, w->r.ds, w->q.q, g->step, w->r.dk);
-	add_to_queries(w, attention_dq_at(g, range, w->head, w->block));
+	add_to_queries(w, begin_queries(w, range));
 }
 
 static void put_row(const struct kernel_tensor *t, size_t row, size_t head, const float *x)
@@ -178,8 +190,7 @@ static void run_range(const struct attention_grad *g, size_t head, size_t range)
 
 	w.r = attention_room_at(g);
 	w.k = attention_keys_at(g);
-	memset(attention_dq_at(g, range, head, 0), 0,
-	       g->t.blocks * attention_dq_size(g) * sizeof(float));
+	memset(attention_begun_at(g, range, head, 0), 0, g->t.blocks * sizeof(int32_t));
 	for (w.tile = range; w.tile < g->t.tiles; w.tile += g->ranges) {
 		load_keys(&w);
 		for (w.block = 0; w.block < g->t.blocks; w.block++)
@@ -204,17 +215,28 @@ static void run_ranges(const struct attention_grad *g)
 
 /* --- phase 2: ranges are added --- */
 
-static void finish_queries(const struct attention_grad *g, size_t head, size_t block)
+/* dq of a tile of columns over all ranges, in their order: in the first one's memory. */
+static float *sum_ranges(const struct attention_grad *g, size_t head, size_t block)
 {
-	size_t first = block * ATTENTION_TILE, n = attention_in_tile(g->t.columns, block);
 	float *sum = attention_dq_at(g, 0, head, block);
 
+	if (!*attention_begun_at(g, 0, head, block))
+		memset(sum, 0, attention_dq_size(g) * sizeof(*sum));
 	for (size_t range = 1; range < g->ranges; range++) {
 		const float *more = attention_dq_at(g, range, head, block);
 
-		for (size_t i = 0; i < attention_dq_size(g); i++)
-			sum[i] += more[i];
+		if (*attention_begun_at(g, range, head, block))
+			for (size_t i = 0; i < attention_dq_size(g); i++)
+				sum[i] += more[i];
 	}
+	return sum;
+}
+
+static void finish_queries(const struct attention_grad *g, size_t head, size_t block)
+{
+	size_t first = block * ATTENTION_TILE, n = attention_in_tile(g->t.columns, block);
+	float *sum = sum_ranges(g, head, block);
+
 	for (size_t i = 0; i < attention_dq_size(g); i++)
 		sum[i] *= g->t.scale;
 	for (size_t c = 0; c < n; c++)

@@ -1,7 +1,7 @@
 /*
  * kernels/cpu/attention_grad.h - what the gradient of attention keeps, and where
  *
- * Scratch, in floats: positions and documents of keys; the bias's sum over heads; per head of keys and tile of columns its rows of
+ * Scratch, in floats: positions and documents of keys; where dq has begun; the bias's sum over heads; per head of keys and tile of columns its rows of
  * q and dout with what belongs to them; per range of keys dq of each tile of columns; rooms of parts.
  */
 #ifndef KERNELS_CPU_ATTENTION_GRAD_H
@@ -64,15 +64,16 @@ SIMD_INLINE size_t attention_room_size(const struct attention_grad *g)
 			    16);
 }
 
-SIMD_INLINE size_t attention_keys_size(const struct attention_grad *g)
-{
-	return attention_up(2 * g->t.tiles * ATTENTION_TILE, 16);
-}
-
 /* dq of a tile of columns, from one range of keys. */
 SIMD_INLINE size_t attention_dq_size(const struct attention_grad *g)
 {
 	return ATTENTION_TILE * g->step;
+}
+
+/* Which of these have anything. */
+SIMD_INLINE size_t attention_begun_size(const struct attention_grad *g)
+{
+	return attention_up(g->ranges * g->t.heads * g->t.blocks, 16);
 }
 
 SIMD_INLINE size_t attention_bias_size(const struct attention_grad *g)
@@ -85,7 +86,7 @@ SIMD_INLINE size_t attention_grad_scratch(const struct kernel_call *c)
 	struct attention_grad g = attention_grad_of(c);
 	size_t blocks = g.t.heads * g.t.blocks;
 
-	return (attention_keys_size(&g) + attention_bias_size(&g) +
+	return (attention_keys_size(&g.t) + attention_begun_size(&g) + attention_bias_size(&g) +
 		blocks * (attention_block_size(&g) + g.ranges * attention_dq_size(&g)) +
 		(size_t)c->parts * attention_room_size(&g)) *
 	       sizeof(float);
@@ -93,15 +94,19 @@ SIMD_INLINE size_t attention_grad_scratch(const struct kernel_call *c)
 
 SIMD_INLINE struct attention_keys attention_keys_at(const struct attention_grad *g)
 {
-	struct attention_keys k = { .position = g->c->scratch };
+	return attention_keys_in(&g->t, g->c->scratch);
+}
 
-	k.document = k.position + g->t.tiles * ATTENTION_TILE;
-	return k;
+SIMD_INLINE int32_t *attention_begun_at(const struct attention_grad *g, size_t range, size_t head,
+					size_t block)
+{
+	return (int32_t *)g->c->scratch + attention_keys_size(&g->t) +
+	       (range * g->t.heads + head) * g->t.blocks + block;
 }
 
 SIMD_INLINE float *attention_bias_at(const struct attention_grad *g)
 {
-	return (float *)g->c->scratch + attention_keys_size(g);
+	return (float *)g->c->scratch + attention_keys_size(&g->t) + attention_begun_size(g);
 }
 
 SIMD_INLINE struct attention_block attention_block_at(const struct attention_grad *g, size_t head,

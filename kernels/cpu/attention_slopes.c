@@ -97,6 +97,8 @@ static bool find_spans(struct attention_pair *w)
 	bool any = false;
 
 	memset(w->seen, 0, sizeof(w->seen));
+	if (!attention_may_see(&w->q.columns->all, &w->k.all[w->tile]))
+		return false;
 	for (size_t p = 0; p * GEMM_COLUMNS < w->keys; p++) {
 		size_t first = w->tile * ATTENTION_TILE + p * GEMM_COLUMNS, from = 0;
 		size_t to = w->columns;

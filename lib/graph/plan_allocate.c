@@ -84,7 +84,7 @@ static int arena_reserve_device(struct plan_arena *a, struct device *d, uint64_t
 	return 0;
 }
 
-/* Each place in pages of its own, its end at a page that may not be touched. */
+/* Each place in pages of its own, its end at a page that may not be touched. Nothing there is a number before it is written. */
 static int guard_places(struct plan *p)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -98,6 +98,7 @@ static int guard_places(struct plan *p)
 
 		if (!data)
 			return -1;
+		memset(data, 0xff, whole);
 		mprotect(data + whole, page, PROT_NONE);
 		p->pages[i] = data + whole - size;
 	}
