@@ -149,6 +149,8 @@ size_t cmd_decode_jsonl(const struct cmd_decode_jsonl_options *o)
 	size_t failed;
 
 	open_all(&w);
+	if (engine_plan_of_few(w.engine))
+		plan_measure(engine_plan_of_few(w.engine), cmd_graph.op_stats);
 	start = clock_ns();
 	answer_all(&w);
 	report(&w, clock_seconds(start, clock_ns()));
