@@ -184,6 +184,7 @@ static void read_ids(const char *path)
 
 int main(int argc, char **argv)
 {
+	char documents[NUMBER_TEXT], tokens[NUMBER_TEXT];
 	const char *path;
 	struct arena *arena;
 
@@ -197,7 +198,8 @@ int main(int argc, char **argv)
 		read_ids(path);
 	else
 		read_stream(path);
-	cmd_note("%" PRIu64 " documents, %" PRIu64 " tokens", n_documents, n_tokens);
+	cmd_note("%s, %s", number_things(n_documents, "document", documents),
+		 number_things(n_tokens, "token", tokens));
 	joiner_free(joiner);
 	text_decoder_free(decoder);
 	tokenizer_free(tokenizer);

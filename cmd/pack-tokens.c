@@ -9,16 +9,14 @@
 #include "lib/base/memory.h"
 #include "lib/base/number.h"
 #include "lib/data/mix.h"
-#include "lib/data/token_router.h"
+#include "lib/data/token_contents.h"
+#include "lib/data/token_output.h"
 #include "lib/data/windows.h"
-
-#define PARTS_MAX 9
 
 static const char *const from_words[] = { "stream", "packed", "ids", "llmc", "nanogpt", NULL };
 static const char *const to_words[] = { "packed", "stream", "llmc", "nanogpt", NULL };
 static const enum token_format to_formats[] = { TOKENS_PACKED, TOKENS_STREAM, TOKENS_LLMC,
 						TOKENS_NANOGPT };
-static const char *const suffixes[] = { "tok", "tokens", "bin", "bin" };
 static const char *const fit_words[] = { "cut", "best", "one", NULL };
 
 static const char *output, *like, *separator_text = "eos", *split_key = "";
@@ -63,74 +61,11 @@ static const struct cmd_spec spec = {
 	.max_operands = -1,
 };
 
-/* --- the parts that are written ----------------------------------------------------------- */
-
-struct part {
-	const char *name; /* of the part */
-	double share;
-	struct outfile *file;
-	struct token_sink *sink;
-	struct token_shuffle *shuffle; /* or NULL */
-	char *path;		       /* where it is in the end; NULL for stdout */
-	struct token_sink_counts counts;
-};
-
-static struct part parts[PARTS_MAX]; /* the last one takes what is left */
-static uint32_t n_parts;
-static struct outdir *folder;
-static char *near; /* where things may be put aside */
-
-static struct token_router *router;
+static struct token_output *packed;
 static struct token_header header; /* of the first input */
 static const char *header_name;
 static uint32_t separator;
 static struct token_counts in;
-
-static char *check_copy(char *text)
-{
-	if (!text)
-		cmd_die("%s", err_text());
-	return text;
-}
-
-static void add_part(const char *name, double share)
-{
-	for (uint32_t i = 0; i < n_parts; i++)
-		if (strcmp(parts[i].name, name) == 0)
-			cmd_die("--split: two parts are called %s", name);
-	parts[n_parts++] = (struct part){ .name = name, .share = share };
-}
-
-static bool is_part_name(const char *s, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!(s[i] >= 'a' && s[i] <= 'z') && !(s[i] >= 'A' && s[i] <= 'Z') &&
-		    !(s[i] >= '0' && s[i] <= '9') && s[i] != '_' && s[i] != '-')
-			return false;
-	return n > 0;
-}
-
-static void parse_split(void)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < split.n; i++) {
-		const char *item = split.items[i], *equals = strchr(item, '=');
-		double share;
-
-		if (n_parts + 1 == PARTS_MAX)
-			cmd_die("--split: more than %d parts", PARTS_MAX - 1);
-		if (!equals || !is_part_name(item, (size_t)(equals - item)))
-			cmd_die("--split: '%s' is not NAME=SHARE", item);
-		if (number_ratio(equals + 1, &share) < 0)
-			cmd_die("--split: %s: %s", item, err_text());
-		sum += share;
-		add_part(check_copy(mem_copy(item, (size_t)(equals - item))), share);
-	}
-	if (sum > 1)
-		cmd_die("--split: the shares are more than 1");
-	add_part("train", 1 - sum);
-}
 
 static uint32_t parse_learn(void)
 {
@@ -143,68 +78,6 @@ static uint32_t parse_learn(void)
 		bits |= ROLE_BIT(role);
 	}
 	return learn.n ? bits : ROLES_LEARNT;
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat s;
-	size_t n = strlen(path);
-
-	return n && (path[n - 1] == '/' || (stat(path, &s) == 0 && S_ISDIR(s.st_mode)));
-}
-
-/* Things are put aside beside the output, or in the folder for temporary files. */
-static char *place_aside(void)
-{
-	const char *tmp = getenv("TMPDIR");
-	size_t n = strlen(output);
-
-	if (strcmp(output, "-") == 0 || strncmp(output, "/dev/", 5) == 0)
-		return check_copy(mem_format("%s/pack-tokens", tmp && *tmp ? tmp : "/tmp"));
-	while (n > 1 && output[n - 1] == '/')
-		n--;
-	return check_copy(mem_copy(output, n));
-}
-
-static void open_file(struct part *p)
-{
-	char *name;
-
-	if (!folder) {
-		cmd_check(outfile_new(&p->file, output));
-		p->path = strcmp(output, "-") == 0 ? NULL
-						   : check_copy(mem_copy(output, strlen(output)));
-		return;
-	}
-	name = check_copy(mem_format("%s.%s", p->name, suffixes[to]));
-	p->path = check_copy(mem_format("%.*s/%s", (int)strlen(near), near, name));
-	cmd_check(outdir_file(folder, name, &p->file));
-	free(name);
-}
-
-static void open_output(void)
-{
-	struct token_sink_options o = {
-		.format = to_formats[to],
-		.header = header,
-		.pack = { .learnt = parse_learn(),
-			  .fit = (enum token_fit)(fit + 1),
-			  .window = window },
-		.near = near,
-	};
-
-	struct token_part routes[PARTS_MAX];
-
-	if (is_folder(output))
-		cmd_check(outdir_new(&folder, output));
-	for (uint32_t i = 0; i < n_parts; i++) {
-		open_file(&parts[i]);
-		cmd_check(token_sink_new(&parts[i].sink, parts[i].file, &o));
-		if (shuffle)
-			cmd_check(token_shuffle_new(&parts[i].shuffle, header.vocab, near));
-		routes[i] = (struct token_part){ parts[i].share, parts[i].sink, parts[i].shuffle };
-	}
-	cmd_check(token_router_new(&router, routes, n_parts, split_key));
 }
 
 /* --- whose tokens these are ---------------------------------------------------------------- */
@@ -274,8 +147,16 @@ static void meet(const struct token_source *s)
 	separator = find_separator(h);
 	if (header.eos == TOKEN_NONE)
 		header.eos = separator;
-	header_name = check_copy(mem_copy(token_source_name(s), strlen(token_source_name(s))));
-	open_output();
+	header_name = mem_copy(token_source_name(s), strlen(token_source_name(s)));
+	cmd_check(header_name ? 0 : -1);
+	cmd_check(token_output_open(packed, &(struct token_output_options){
+						    .format = to_formats[to],
+						    .header = header,
+						    .pack = { .learnt = parse_learn(),
+							      .fit = (enum token_fit)(fit + 1),
+							      .window = window },
+						    .shuffle = shuffle,
+					    }));
 }
 
 /* --- documents ------------------------------------------------------------------------------ */
@@ -284,6 +165,7 @@ static void read_source(struct token_source *s, struct progress *progress)
 {
 	/* Documents of llm.c begin with their separator. */
 	uint32_t end = from == TOKENS_LLMC ? TOKEN_NONE : separator;
+	struct token_router *router = token_output_router(packed);
 	struct token_event e;
 
 	while (cmd_check(token_source_next(s, &e)) > 0) {
@@ -319,83 +201,50 @@ static void read_inputs(const char *const *paths, size_t n)
 	progress_end(progress);
 }
 
-/* --- the end -------------------------------------------------------------------------------- */
+/* --- what is told at the end --------------------------------------------------------------- */
 
-static void finish_part(struct part *p)
-{
-	if (p->shuffle)
-		cmd_check(token_shuffle_give(p->shuffle, p->sink, seed, p->name));
-	cmd_check(token_sink_end(p->sink));
-	p->counts = token_sink_counts(p->sink);
-	token_sink_free(p->sink);
-	token_shuffle_free(p->shuffle);
-}
-
-/* Every token that came in is in one of the parts, and nothing else but separators. */
-static void check_counts(void)
-{
-	uint64_t documents = 0, tokens = 0, separators = 0;
-
-	for (uint32_t i = 0; i < n_parts; i++) {
-		documents += parts[i].counts.documents;
-		tokens += parts[i].counts.tokens;
-		separators += parts[i].counts.separators;
-	}
-	if (documents != in.documents || tokens != in.tokens + separators)
-		cmd_die("%" PRIu64 " documents and %" PRIu64 " tokens came in, but %" PRIu64
-			" and %" PRIu64 " went out, %" PRIu64 " separators among them",
-			in.documents, in.tokens, documents, tokens, separators);
-}
-
-static void commit(void)
-{
-	token_router_free(router);
-	for (uint32_t i = 0; i < n_parts; i++)
-		finish_part(&parts[i]);
-	check_counts();
-	for (uint32_t i = 0; i < n_parts; i++)
-		cmd_check(outfile_commit(parts[i].file));
-	if (folder)
-		cmd_check(outdir_commit(folder));
-}
-
-static void note_windows(const struct part *p)
+static void note_windows(const char *path)
 {
 	struct windows_options o = { .length = (uint32_t)window,
 				     .fit = (enum token_fit)(fit + 1),
 				     .apart = true };
+	char all[NUMBER_TEXT], targets[NUMBER_TEXT], cut[NUMBER_TEXT], lost[NUMBER_TEXT];
 	struct windows_counts c;
 	struct token_pack *pack;
 	struct windows *w;
 	struct stat s;
 
-	if (!window || to_formats[to] != TOKENS_PACKED || !p->path || stat(p->path, &s) != 0 ||
+	if (!window || to_formats[to] != TOKENS_PACKED || !path || stat(path, &s) != 0 ||
 	    !S_ISREG(s.st_mode))
 		return;
-	cmd_check(token_pack_open(&pack, p->path));
+	cmd_check(token_pack_open(&pack, path));
 	cmd_check(windows_new(&w, pack, &o));
 	cmd_check(windows_count(w, &c));
-	cmd_note("%s: %" PRIu64 " windows of %" PRIu64 " tokens, %" PRIu64
-		 " targets, %.2f %% full; %" PRIu64 " documents cut, %" PRIu64 " tokens lost",
-		 p->path, c.windows, window, c.targets,
+	cmd_note("%s: %s of %" PRIu64 " tokens, %s, %.2f %% full; %s cut, %s lost", path,
+		 number_things(c.windows, "window", all), window,
+		 number_things(c.targets, "target", targets),
 		 c.windows ? 100 * (double)c.targets / ((double)c.windows * (double)window) : 0,
-		 c.cut, c.lost);
+		 number_things(c.cut, "document", cut), number_things(c.lost, "token", lost));
 	windows_free(w);
 	token_pack_close(pack);
 }
 
-static void note_part(const struct part *p)
+static void note_file(struct token_output_file f)
 {
-	const struct token_sink_counts *c = &p->counts;
+	char documents[NUMBER_TEXT], tokens[NUMBER_TEXT], added[NUMBER_TEXT], all[NUMBER_TEXT];
+	char runs[NUMBER_TEXT];
+	const struct token_sink_counts *c = &f.counts;
+	const char *name = f.path ? f.path : "stdout";
 
-	cmd_note("%s: %" PRIu64 " documents, %" PRIu64 " tokens in + %" PRIu64
-		 " separators = %" PRIu64 " tokens out",
-		 p->path ? p->path : "stdout", c->documents, c->tokens - c->separators,
-		 c->separators, c->tokens);
+	cmd_note("%s: %s, %s in + %s = %s out", name,
+		 number_things(c->documents, "document", documents),
+		 number_things(c->tokens - c->separators, "token", tokens),
+		 number_things(c->separators, "separator", added),
+		 number_things(c->tokens, "token", all));
 	if (c->runs_dropped)
-		cmd_warn("%s: %" PRIu64 " runs of roles have no place in this format, and are lost",
-			 p->path ? p->path : "stdout", c->runs_dropped);
-	note_windows(p);
+		cmd_warn("%s: %s of roles have no place in this format, and are lost", name,
+			 number_things(c->runs_dropped, "run", runs));
+	note_windows(f.path);
 }
 
 /* --- --mix ---------------------------------------------------------------------------------- */
@@ -429,56 +278,14 @@ static void write_mix(char **operands, size_t n)
 
 /* --- --check -------------------------------------------------------------------------------- */
 
-static void check_stream(const char *path)
-{
-	struct token_reader *r;
-	struct token_event e;
-	uint64_t runs = 0;
-
-	cmd_check(token_reader_open(&r, path));
-	while (cmd_check(token_reader_next(r, &e)) > 0)
-		runs += e.kind == TOKEN_EVENT_RUN;
-	cmd_print_name(bytes_of(path));
-	cmd_printf("\tstream\t%" PRIu64 "\t%" PRIu64 "\t0\t%" PRIu64 "\n",
-		   token_reader_counts(r).documents, token_reader_counts(r).tokens, runs);
-	token_reader_close(r);
-}
-
-static void check_packed(const char *path)
-{
-	const struct token_pack_info *i;
-	struct token_pack *p;
-
-	cmd_check(token_pack_open(&p, path));
-	cmd_check(token_pack_check(p, cmd_team()));
-	i = token_pack_info(p);
-	cmd_print_name(bytes_of(path));
-	cmd_printf("\tpacked\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", i->n_documents,
-		   i->n_tokens, i->n_separators, i->n_runs);
-	token_pack_close(p);
-}
-
-/* A packed file must be a regular one; the first bytes tell it from a stream. */
 static void check_file(const char *path)
 {
-	char magic[8] = { 0 };
-	struct stat s;
-	FILE *f;
+	struct token_contents c;
 
-	if (stat(path, &s) != 0 || !S_ISREG(s.st_mode)) {
-		check_stream(path);
-		return;
-	}
-	f = fopen(path, "rb");
-	if (f) {
-		if (fread(magic, 1, sizeof(magic), f) < sizeof(magic))
-			magic[0] = 0;
-		fclose(f);
-	}
-	if (memcmp(magic, TOKEN_PACK_MAGIC, 8) == 0)
-		check_packed(path);
-	else
-		check_stream(path);
+	cmd_check(token_contents_read(&c, path, cmd_team()));
+	cmd_print_name(bytes_of(path));
+	cmd_printf("\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+		   c.packed ? "packed" : "stream", c.documents, c.tokens, c.separators, c.runs);
 }
 
 int main(int argc, char **argv)
@@ -503,14 +310,11 @@ int main(int argc, char **argv)
 	}
 	if (fit >= 0 && !window)
 		cmd_die("--fit needs --window");
-	near = place_aside();
-	parse_split();
-	if (n_parts > 1 && !is_folder(output))
-		cmd_die("--split writes several files: --output must be a folder, with / at its "
-			"end");
+	cmd_check(token_output_new(&packed, output, split.items, split.n, split_key));
 	read_inputs(paths, n);
-	commit();
-	for (uint32_t i = 0; i < n_parts; i++)
-		note_part(&parts[i]);
+	cmd_check(token_output_commit(packed, seed, &in));
+	for (size_t i = 0; i < token_output_files(packed); i++)
+		note_file(token_output_file(packed, i));
+	token_output_free(packed);
 	return cmd_end();
 }

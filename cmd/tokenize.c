@@ -10,6 +10,7 @@
 #include "formats/tokenizer_file.h"
 #include "lib/base/mapfile.h"
 #include "lib/base/memory.h"
+#include "lib/base/number.h"
 #include "lib/base/outfile.h"
 #include "lib/data/batch.h"
 #include "lib/text/decode.h"
@@ -419,13 +420,16 @@ static void tell_differences(void)
 {
 	const struct tokenizer_spec *s = tokenizer_spec(tokenizer);
 	struct text_decoder *d;
+	char all[NUMBER_TEXT];
 
 	if (!check)
 		return;
 	if (n_different) {
 		cmd_warn("%s", first_difference ? first_difference : "out of memory");
-		cmd_warn("%" PRIu64 " of %" PRIu64 " documents do not come back as they were",
-			 n_different, n_documents);
+		cmd_warn("%" PRIu64 " of %s %s not come back as %s", n_different,
+			 number_things(n_documents, "document", all),
+			 n_different == 1 ? "does" : "do",
+			 n_different == 1 ? "it was" : "they were");
 		cmd_answer_no();
 	}
 	cmd_check(text_decoder_new(&d, s->decoders, s->n_decoders,
@@ -437,11 +441,16 @@ static void tell_differences(void)
 
 static void tell_counts(uint64_t n_dropped)
 {
+	char documents[NUMBER_TEXT], bytes[NUMBER_TEXT], tokens[NUMBER_TEXT], dropped[NUMBER_TEXT];
+
 	if (n_dropped)
-		cmd_warn("%" PRIu64 " %s that the tokenizer has no piece for were dropped",
-			 n_dropped, tokenizer_is_byte_level(tokenizer) ? "bytes" : "characters");
-	cmd_note("%" PRIu64 " documents, %" PRIu64 " bytes, %" PRIu64 " tokens", n_documents,
-		 n_bytes, n_tokens);
+		cmd_warn("%s that the tokenizer has no piece for %s dropped",
+			 number_things(n_dropped,
+				       tokenizer_is_byte_level(tokenizer) ? "byte" : "character",
+				       dropped),
+			 n_dropped == 1 ? "was" : "were");
+	cmd_note("%s, %s, %s", number_things(n_documents, "document", documents),
+		 number_things(n_bytes, "byte", bytes), number_things(n_tokens, "token", tokens));
 }
 
 int main(int argc, char **argv)

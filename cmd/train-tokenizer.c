@@ -357,28 +357,32 @@ static void check_result(void)
 
 static void note_tokens(void)
 {
+	char text[NUMBER_TEXT];
 	uint64_t tokens;
 
 	cmd_check(train_model_tokens(&trained.spec.model, words_is_byte_level(cutter), counts,
 				     &tokens));
 	if (counted || !tokens)
 		return;
-	cmd_note("%" PRIu64 " tokens for the text, %.3f bytes each", tokens,
+	cmd_note("%s for the text, %.3f bytes each", number_things(tokens, "token", text),
 		 (double)totals.bytes / (double)tokens);
 }
 
 static void note_reading(void)
 {
-	char size[NUMBER_TEXT];
+	char documents[NUMBER_TEXT], size[NUMBER_TEXT], words[NUMBER_TEXT], some[NUMBER_TEXT];
 
-	cmd_note("%" PRIu64 " %s, %s, %" PRIu64 " words, %" PRIu64 " of them distinct",
-		 totals.documents, counted ? "lines" : "documents",
-		 number_bytes(totals.bytes, size), totals.occurrences, report.words);
+	cmd_note("%s, %s, %s, %" PRIu64 " of them distinct",
+		 number_things(totals.documents, counted ? "line" : "document", documents),
+		 number_bytes(totals.bytes, size), number_things(totals.occurrences, "word", words),
+		 report.words);
 	if (totals.cut)
-		cmd_note("%" PRIu64 " words of more than %" PRIu64 " bytes were cut", totals.cut,
-			 max_word);
+		cmd_note("%s of more than %" PRIu64 " bytes %s cut",
+			 number_things(totals.cut, "word", some), max_word,
+			 totals.cut == 1 ? "was" : "were");
 	if (report.left_out)
-		cmd_note("%" PRIu64 " occurrences of characters are left to %s", report.left_out,
+		cmd_note("%s of characters left to %s",
+			 number_things(report.left_out, "occurrence", some),
 			 trained.spec.model.byte_fallback ? "bytes" : "the unknown token");
 }
 

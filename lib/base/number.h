@@ -18,10 +18,12 @@ int number_real(const char *text, double lo, double hi, double *out);
 /* A share in [0, 1]: `0.25` or `25%`. */
 int number_ratio(const char *text, double *out);
 
-#define NUMBER_TEXT 32
+#define NUMBER_TEXT 40
 /* `253.1 MB`, `12.6 M`: three or four digits and a power of 1000. Returns OUT. */
 char *number_bytes(uint64_t n, char out[NUMBER_TEXT]);
 char *number_count(uint64_t n, char out[NUMBER_TEXT]);
+/* `1 token`, `2 tokens` of WHAT, a noun of at most 16 letters, whose plural is with an s. Returns OUT. */
+char *number_things(uint64_t n, const char *what, char out[NUMBER_TEXT]);
 /* `3.2 s`, `4 min 10 s`, `2 h 05 min`. Returns OUT. */
 char *number_duration(double seconds, char out[NUMBER_TEXT]);
 /* The shortest decimal that reads back as the same f32 or f64; nan, inf, -inf. Returns OUT. */

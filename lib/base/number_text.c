@@ -53,6 +53,12 @@ char *number_count(uint64_t n, char out[NUMBER_TEXT])
 	return power_text(n, "", out);
 }
 
+char *number_things(uint64_t n, const char *what, char out[NUMBER_TEXT])
+{
+	snprintf(out, NUMBER_TEXT, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
+	return out;
+}
+
 char *number_duration(double seconds, char out[NUMBER_TEXT])
 {
 	uint64_t n;

@@ -13,6 +13,8 @@
 
 #define N_BLOCKS 8
 #define BLOCK	 ((size_t)1 << 17)
+/* Blocks that a thread which waits is woken for: a waking takes about as long as a block. */
+#define MANY (N_BLOCKS / 2)
 
 struct block {
 	size_t size, at;
@@ -53,8 +55,9 @@ static struct block *wait_free(struct ahead *a)
 	bool stop;
 
 	pthread_mutex_lock(&a->lock);
-	while (!a->stop && a->filled - a->taken == N_BLOCKS)
-		pthread_cond_wait(&a->changed, &a->lock);
+	if (a->filled - a->taken == N_BLOCKS)
+		while (!a->stop && a->filled - a->taken > N_BLOCKS - MANY)
+			pthread_cond_wait(&a->changed, &a->lock);
 	stop = a->stop;
 	pthread_mutex_unlock(&a->lock);
 	return stop ? NULL : &a->blocks[a->filled % N_BLOCKS];
@@ -76,7 +79,8 @@ static void *run(void *arg)
 		}
 		a->filled += b->size > 0;
 		a->ended = ended = result || b->size < BLOCK;
-		pthread_cond_signal(&a->changed);
+		if (ended || a->filled - a->taken == MANY)
+			pthread_cond_signal(&a->changed);
 		pthread_mutex_unlock(&a->lock);
 	}
 	return NULL;
@@ -90,8 +94,9 @@ static struct block *wait_filled(struct ahead *a)
 	struct block *b = NULL;
 
 	pthread_mutex_lock(&a->lock);
-	while (!a->ended && a->filled == a->taken)
-		pthread_cond_wait(&a->changed, &a->lock);
+	if (a->filled == a->taken)
+		while (!a->ended && a->filled - a->taken < MANY)
+			pthread_cond_wait(&a->changed, &a->lock);
 	if (a->filled > a->taken)
 		b = &a->blocks[a->taken % N_BLOCKS];
 	pthread_mutex_unlock(&a->lock);
@@ -102,7 +107,8 @@ static void give_back(struct ahead *a)
 {
 	pthread_mutex_lock(&a->lock);
 	a->taken++;
-	pthread_cond_signal(&a->changed);
+	if (a->filled - a->taken == N_BLOCKS - MANY)
+		pthread_cond_signal(&a->changed);
 	pthread_mutex_unlock(&a->lock);
 }
 

@@ -186,10 +186,10 @@ checked()
 
 @test 'windows are counted' {
 	pack-tokens --separator none --window 6 --fit best -o best.tok "$GOOD/plain.tokens" 2>"$err"
-	has "$err" 'best.tok: 1 windows of 6 tokens, 5 targets, 83.33 % full; 0 documents cut, 1 tokens lost'
+	has "$err" 'best.tok: 1 window of 6 tokens, 5 targets, 83.33 % full; 0 documents cut, 1 token lost'
 	[ "$(od -An -t u4 -j $(($(wc -c <best.tok) - 88 + 44)) -N 8 best.tok | tr -s ' ')" = ' 2 6' ]
 	pack-tokens --separator none --window 2 --fit one -o one.tok "$GOOD/plain.tokens" 2>"$err"
-	has "$err" '4 windows of 2 tokens, 4 targets' '1 documents cut, 1 tokens lost'
+	has "$err" '4 windows of 2 tokens, 4 targets' '1 document cut, 1 token lost'
 }
 
 @test 'roles to be learnt' {

@@ -118,7 +118,7 @@ count()
 	[ "$(piece t.json 257)" = '"aa"' ]
 	[ "$(piece t.json 259)" = '"aaaaaaaa"' ]
 	train-tokenizer -v 260 --raw -o t.json line 2>"$err"
-	has "$err" '1 words of more than 4096 bytes were cut' '1.00 MB'
+	has "$err" '1 word of more than 4096 bytes was cut' '1.00 MB'
 	# Nothing of it is left out.
 	train-tokenizer -v 260 --raw --max-word 1000k -o t.json line 2>"$err"
 	lacks "$err" 'were cut'
@@ -281,13 +281,13 @@ count()
 	[ "$(count t.json)" = 259 ]
 	printf 'aaaa 1000\n\xc3\xa9 1\n' >counts
 	train-tokenizer -m sentencepiece -v 300 --allow-fewer --counts -o t.json counts 2>"$err"
-	has "$err" '1 occurrences of characters are left to bytes'
+	has "$err" '1 occurrence of characters left to bytes'
 	lacks t.json $'\xc3\xa9'
 	works train-tokenizer -q -m sentencepiece -v 300 --allow-fewer --character-coverage 1 --counts -o t.json counts
 	has t.json $'\xc3\xa9'
 	for kind in unigram wordpiece; do
 		train-tokenizer -m "$kind" -v 300 --allow-fewer --character-coverage 0.99 --counts -o t.json counts 2>"$err"
-		has "$err" '1 occurrences of characters are left to the unknown token'
+		has "$err" '1 occurrence of characters left to the unknown token'
 	done
 	works train-tokenizer -q -m unigram --byte-fallback -v 290 --allow-fewer --counts -o t.json counts
 	[ "$(ids t.json $'\xf0\x9f\x98\x80' | wc -w)" = 7 ]
@@ -319,7 +319,7 @@ count()
 
 @test 'the closing lines, and --dry-run' {
 	train-tokenizer -v 300 --raw -o t.json text 2>"$err"
-	has "$err" '1 documents' 'of them distinct' '300 pieces, 43 merges' 'bytes each'
+	has "$err" '1 document, ' 'of them distinct' '300 pieces, 43 merges' 'bytes each'
 	tokens=$(sed -nE 's/.*: ([0-9]+) tokens.*/\1/p' "$err")
 	[ "$(tokenize -q -t t.json --raw --ids text | wc -w)" = "$tokens" ]
 	works train-tokenizer -v 300 --dry-run --special '<a>' nothing-here

@@ -214,6 +214,17 @@ static void test_bytes(void)
 	}
 }
 
+static void test_things(void)
+{
+	char out[NUMBER_TEXT];
+
+	tap_is_text(number_things(0, "document", out), "0 documents", "none");
+	tap_is_text(number_things(1, "document", out), "1 document", "one");
+	tap_is_text(number_things(2, "token", out), "2 tokens", "two");
+	tap_is_text(number_things(UINT64_MAX, "occurrence", out),
+		    "18446744073709551615 occurrences", "the most");
+}
+
 static void test_duration(void)
 {
 	static const struct {
@@ -391,6 +402,7 @@ int main(void)
 	tap_run(test_real);
 	tap_run(test_ratio);
 	tap_run(test_bytes);
+	tap_run(test_things);
 	tap_run(test_duration);
 	tap_run(test_shortest);
 	tap_run(test_round_trip);
