@@ -10,6 +10,7 @@
 #include "lib/infer/answers.h"
 #include "lib/infer/generate.h"
 #include "lib/infer/prompt.h"
+#include "tests/corrupt.h"
 #include "tests/tap.h"
 
 enum { CONTEXT = 260 };
@@ -477,6 +478,50 @@ static void test_broken_model(void)
 	end(&f);
 }
 
+/* --- lines from anywhere --- */
+
+static int read_line(void *arg, const void *data, size_t size)
+{
+	struct request *r;
+	int result = 0;
+
+	if (request_read(arg, (struct bytes){ data, size }, "in", 1, &r) < 0)
+		return -1;
+	if (r->error)
+		result = err_set(ERR_FORMAT, "%s", r->error);
+	request_free(r);
+	return result;
+}
+
+static void test_damaged_lines(void)
+{
+	static const char good[] = "{\"id\":[1,{\"a\":null}],\"prompt\":\"ab\\u00e9c\","
+				   "\"temperature\":0.5,\"top_p\":0.9,\"top_k\":7,"
+				   "\"stop\":[\"x\",\"yz\"],\"logit_bias\":{\"5\":-1.5,\"6\":2},"
+				   "\"n\":2,\"seed\":9,\"logprobs\":true}";
+	static const char second[] =
+		"{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"max_tokens\":3,\"min_p\":"
+		"0.1,"
+		"\"typical_p\":1,\"repetition_penalty\":1.1,\"ignore_eos\":true,\"stop\":\"q\"}";
+	struct request_reader *reader;
+	struct fixture f;
+
+	if (!begin(&f))
+		return;
+	if (tap_works(request_reader_new(
+			      &reader,
+			      &(struct request_reader_options){ .tokenizer = f.tokenizer,
+								.config = &f.config,
+								.context = CONTEXT,
+								.defaults.sampler.top_p = 1 }),
+		      "a reader")) {
+		corrupt_run("requests", bytes_of(good), bytes_of(second), read_line, reader,
+			    (size_t)64 << 20);
+		request_reader_free(reader);
+	}
+	end(&f);
+}
+
 int main(void)
 {
 	tap_run(test_as_generate);
@@ -487,5 +532,6 @@ int main(void)
 	tap_run(test_answers);
 	tap_run(test_samples_differ);
 	tap_run(test_broken_model);
+	tap_run(test_damaged_lines);
 	return tap_done();
 }
