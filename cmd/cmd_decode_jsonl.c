@@ -11,6 +11,8 @@
 #include "lib/infer/answers.h"
 
 #define PARALLEL 16 /* unless it is said */
+#define USUAL \
+ 2048 /* tokens: where --ctx does not say, room for one as long as can be, and for others of so many */
 
 struct work {
 	const struct cmd_decode_jsonl_options *o;
@@ -24,6 +26,13 @@ struct work {
 
 /* --- opening --- */
 
+static size_t room(const struct work *w)
+{
+	size_t each = !w->o->context && w->context > USUAL ? USUAL : w->context;
+
+	return answers_tokens(1, w->context) + answers_tokens(w->parallel - 1, each);
+}
+
 static void open_engine(struct work *w)
 {
 	const struct cmd_decode_jsonl_options *o = w->o;
@@ -33,7 +42,7 @@ static void open_engine(struct work *w)
 		.cache = o->cache,
 		.context = w->context,
 		.sequences = answers_sequences(w->parallel),
-		.tokens = answers_tokens(w->parallel, w->context),
+		.tokens = room(w),
 		.rope_paired = o->lm->model.rope_paired,
 	};
 

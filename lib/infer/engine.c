@@ -181,11 +181,15 @@ static int choose_sizes(struct engine *e)
 	return 0;
 }
 
-/* Pages that a pass lists at most: those of SEQUENCES as long as can be. */
+/* Pages that a pass lists at most: those of SEQUENCES as long as can be, and no more than the pool has, but of one always all. */
 static size_t pages_of(const struct engine *e, size_t sequences)
 {
+	size_t one = pages_for(e->options.context), pool = e->slots / ENGINE_PAGE;
+
 	sequences = sequences < e->options.sequences ? sequences : e->options.sequences;
-	return sequences * pages_for(e->options.context);
+	if (sequences * one <= pool)
+		return sequences * one;
+	return pool > one ? pool : one;
 }
 
 static int make_passes(struct engine *e)
