@@ -236,7 +236,9 @@ int config_check_llama3(const struct config_reader *r)
 			       "%s: key " GGUF_CONFIG_REST
 			       ": its rope does not go with tensor " FREQUENCIES,
 			       r->file);
-	return there ? check_llama3(r, rope) : 0;
+	if (!there || check_llama3(r, rope) == 0)
+		return 0;
+	return err_set(ERR_MISMATCH, "%s; " GGUF_CONFIG_REST " says otherwise", err_text());
 }
 
 static int read_yarn(const struct config_reader *r, struct hf_rope *rope)

@@ -126,6 +126,24 @@ static int put_window(struct putter *p)
 
 /* --- rope --- */
 
+/* Where it is not given the two contexts say it. */
+static double factor_of(const struct hf_config *c, const struct hf_rope *r)
+{
+	return r->factor > 0		 ? r->factor
+	       : r->original_context > 0 ? (double)c->context / r->original_context
+					 : 1;
+}
+
+/* Of sine and cosine: Ding et al. 2024, as transformers has it. */
+static double longrope_scale(const struct hf_config *c, const struct hf_rope *r)
+{
+	double factor = factor_of(c, r);
+
+	if (r->attention_factor > 0)
+		return r->attention_factor;
+	return factor <= 1 ? 1 : sqrt(1 + log(factor) / log(r->original_context));
+}
+
 static void put_scaling(struct putter *p, const struct hf_rope *r)
 {
 	const char *type = r->type == HF_ROPE_LINEAR	 ? "linear"
@@ -137,14 +155,16 @@ static void put_scaling(struct putter *p, const struct hf_rope *r)
 	if (!type)
 		return;
 	gguf_put_string(p->w, key(p, "rope.scaling.type"), bytes_of(type));
-	put_real_given(p, "rope.scaling.factor", r->factor);
+	/* llama.cpp would divide longrope's frequencies by it, beside the factors of each pair. */
+	if (r->type != HF_ROPE_LONGROPE)
+		put_real_given(p, "rope.scaling.factor", factor_of(p->c, r));
 	if (r->type == HF_ROPE_LINEAR)
 		return;
 	if (r->original_context > 0)
 		put_u32(p, "rope.scaling.original_context_length",
 			(uint64_t)llround(r->original_context));
 	if (r->type == HF_ROPE_LONGROPE) {
-		put_real_given(p, "rope.scaling.attn_factor", r->attention_factor);
+		put_real(p, "rope.scaling.attn_factor", longrope_scale(p->c, r));
 		return;
 	}
 	put_real_given(p, "rope.scaling.yarn_attn_factor", r->attention_factor);
@@ -188,7 +208,6 @@ int gguf_config_put(struct gguf_writer *w, const struct hf_config *c)
 	if (!p.arch)
 		return err_set(ERR_UNSUPPORTED, "GGUF has no architecture " BYTES_FMT,
 			       BYTES_ARG(c->model_type));
-	gguf_put_string(w, "general.architecture", bytes_of(p.arch));
 	put_sizes(&p);
 	put_real(&p,
 		 c->position == HF_POSITION_ROPE ? "attention.layer_norm_rms_epsilon"

@@ -17,7 +17,7 @@
 /* `llama` of mistral too; NULL: none. */
 const char *gguf_architecture(const struct hf_config *c);
 
-/* Declares general.architecture and the architecture's keys. ERR_UNSUPPORTED for what has none. */
+/* Declares the keys of gguf_architecture, without general.*. ERR_UNSUPPORTED for what has none. */
 int gguf_config_put(struct gguf_writer *w, const struct hf_config *c);
 
 /* Vectors of f32 that a rope has in a GGUF: N of them, at most 2. DATA live in ARENA. */

@@ -141,6 +141,21 @@ int model_open_parts(struct model **out, const char *const *paths, size_t n)
 	return 0;
 }
 
+int model_open_memory(struct model **out, const void *data, size_t size, const char *name)
+{
+	struct model *m;
+
+	if (new_model(&m, name) < 0)
+		return -1;
+	m->kind = MODEL_GGUF;
+	if (gguf_open_memory(&m->gguf, data, size, name) < 0) {
+		model_close(m);
+		return -1;
+	}
+	*out = m;
+	return 0;
+}
+
 void model_close(struct model *m)
 {
 	if (!m)

@@ -24,6 +24,8 @@ struct model;
 int model_open(struct model **out, const char *path);
 /* Several paths: the parts of one split GGUF, in any order; one path is model_open. */
 int model_open_parts(struct model **out, const char *const *paths, size_t n);
+/* A GGUF that lies in memory, which must outlive it; NAME for messages. */
+int model_open_memory(struct model **out, const void *data, size_t size, const char *name);
 void model_close(struct model *m); /* NULL is allowed */
 
 enum model_kind model_kind(const struct model *m);

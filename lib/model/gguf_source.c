@@ -104,7 +104,8 @@ int gguf_source_put_keys(const struct gguf_source *s, struct gguf_writer *w,
 	for (size_t i = 0; i < gguf_n_keys(s->keys); i++) {
 		const struct gguf_value *v = gguf_key(s->keys, i);
 		bool out = bytes_start_with(v->key, "split.") ||
-			   bytes_are(v->key, "general.alignment");
+			   bytes_are(v->key, "general.alignment") ||
+			   (s->options.plain && bytes_start_with(v->key, "nnutils."));
 
 		for (size_t k = 0; k < n_left_out && !out; k++)
 			out = bytes_are(v->key, left_out[k]);

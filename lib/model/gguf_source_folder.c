@@ -139,12 +139,16 @@ static int keep_file(struct gguf_writer *w, const char *folder, const char *name
 	return result;
 }
 
-static int keep_files(struct gguf_writer *w, const char *folder)
+/* The model's own, and what lies beside its tokenizer. */
+static int keep_files(struct gguf_writer *w, const char *folder, const char *tokenizer)
 {
 	static const char *const names[] = { GGUF_SOURCE_FILES };
 
+	if (keep_file(w, folder, "config.json") < 0 ||
+	    keep_file(w, folder, "generation_config.json") < 0)
+		return -1;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (keep_file(w, folder, names[i]) < 0)
+		if (keep_file(w, tokenizer, names[i]) < 0)
 			return -1;
 	return 0;
 }
@@ -229,6 +233,7 @@ static int put_general(struct gguf_source *s, struct gguf_writer *w)
 {
 	const char *folder = model_path(s->model);
 
+	gguf_put_string(w, "general.architecture", bytes_of(gguf_architecture(s->config)));
 	gguf_put_string(w, "general.type", bytes_of("model"));
 	if (put_name(w, folder) < 0 || put_license(w, folder) < 0)
 		return -1;
@@ -274,7 +279,7 @@ static int put_rest(struct gguf_source *s, struct gguf_writer *w, const struct h
 			vectors = s->tensors[i].rebound->from->dtype;
 	if (vectors != DTYPE_UNKNOWN)
 		gguf_put_string(w, GGUF_SOURCE_VECTORS, bytes_of(dtype_name(vectors)));
-	return keep_files(w, tokenizer ? tokenizer : model_path(s->model));
+	return keep_files(w, model_path(s->model), tokenizer ? tokenizer : model_path(s->model));
 }
 
 static int put_keys(struct gguf_source *s, struct gguf_writer *w)

@@ -60,10 +60,6 @@ static int check_scores(struct gguf_source *s, const struct hf_config *c,
 			s, "attention_scale",
 			"scores of attention are scaled by %s%g, in llama.cpp by %g",
 			c->scale_by_layer ? "the layer's number and " : "", scale, other);
-	if (c->final_soft_cap > 0)
-		return gguf_source_loss(s, "final_logit_softcapping",
-					"final_logit_softcapping %g: llama.cpp's gemma3 has none",
-					c->final_soft_cap);
 	if (c->bidirectional != said->bidirectional)
 		return gguf_source_loss(s, "causal",
 					"attention looks %s, in llama.cpp it does otherwise",

@@ -8,9 +8,8 @@
 #include "lib/text/spec.h"
 
 /* Small files of a folder as they are, which import-gguf writes again. */
-#define GGUF_SOURCE_FILE "nnutils.file."
-#define GGUF_SOURCE_FILES \
- "generation_config.json", "tokenizer_config.json", "special_tokens_map.json"
+#define GGUF_SOURCE_FILE     "nnutils.file."
+#define GGUF_SOURCE_FILES    "tokenizer_config.json", "special_tokens_map.json"
 #define GGUF_SOURCE_FILE_MAX ((size_t)1 << 20)
 /* The dtype that vectors had. */
 #define GGUF_SOURCE_VECTORS "nnutils.vectors"

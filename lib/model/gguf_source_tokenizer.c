@@ -142,14 +142,29 @@ static int can_say(struct gguf_source *s, const struct tokenizer_spec *spec, boo
 
 /* --- the whole --- */
 
+/* Lines of B, said to be of the tokenizer. */
+static void tell_of_differences(struct gguf_source *s, const struct buffer *b)
+{
+	const char *at = b->data, *end = b->size ? at + b->size : at;
+
+	while (at < end) {
+		const char *line_end = memchr(at, '\n', (size_t)(end - at));
+		int n = (int)((line_end ? line_end : end) - at);
+
+		buffer_format(&s->notes, "tokenizer, not in llama.cpp's keys: %.*s\n", n, at);
+		at += n + 1;
+	}
+}
+
 static int put_spec(struct gguf_source *s, struct gguf_writer *w, const char *file,
 		    struct tokenizer_spec *spec, uint64_t n_tokens)
 {
+	struct buffer differences = { 0 };
 	struct tokenizer_gguf_options o = {
 		.pre = s->options.pre,
 		.inexact = gguf_source_allows(s, "tokenizer"),
 		.with_json = !s->options.plain,
-		.differences = &s->notes,
+		.differences = &differences,
 		.n_ids = n_tokens,
 	};
 	struct ends ends = { .n = 0 };
@@ -168,6 +183,8 @@ static int put_spec(struct gguf_source *s, struct gguf_writer *w, const char *fi
 		result = err_set(ERR_UNSUPPORTED, "%s; --allow tokenizer writes it all the same",
 				 err_text());
 	}
+	tell_of_differences(s, &differences);
+	buffer_free(&differences);
 	put_ends(s, w, &ends);
 	mapfile_close(json);
 	return result;

@@ -6,13 +6,14 @@
 #include "lib/base/err.h"
 #include "lib/model/lm_rules.h"
 
-/* The factors of llama3's rope stand in a GGUF as a tensor; the configuration has them. */
+/* The factors of llama3's rope and longrope's stand in a GGUF as tensors; the configuration has them. */
 static void forget_rope(struct bind_report *r)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->n_unknown; i++)
-		if (strcmp(r->unknown[i], "rope_freqs.weight") == 0)
+		if (strcmp(r->unknown[i], "rope_freqs.weight") == 0 ||
+		    strncmp(r->unknown[i], "rope_factors_", 13) == 0)
 			free(r->unknown[i]);
 		else
 			r->unknown[n++] = r->unknown[i];

@@ -1,9 +1,9 @@
 /*
  * tests/peer/lm-logits.c - the largest logits after a prompt, for comparisons with peers
  *
- *	lm-logits [-p] MODEL ID...
+ *	lm-logits [-ap] MODEL ID...
  *
- * Five lines `id<TAB>logit`, the largest first. -p turns q and k of a GGUF into Hugging Face's order. What of the file is not
+ * Five lines `id<TAB>logit`, the largest first; with -a all logits after every token, as f32. -p turns q and k of a GGUF into Hugging Face's order. What of the file is not
  * used goes to stderr, a line each. Exit 0, or 2.
  */
 #include <math.h>
@@ -40,7 +40,8 @@ static void print_unused(const struct lm *m)
 		fprintf(stderr, "not known: %s\n", m->report.unknown[i]);
 }
 
-static int run(const struct lm *m, const int32_t *ids, size_t n)
+/* Of the last token the largest, or ALL there are. */
+static int run(const struct lm *m, const int32_t *ids, size_t n, bool all)
 {
 	struct plan_options o = { 0 };
 	struct lm_inputs in = { .rope_paired = m->rope_paired, .context = n };
@@ -53,7 +54,9 @@ static int run(const struct lm *m, const int32_t *ids, size_t n)
 		goto done;
 	in.ids = graph_constant(g, DTYPE_I32, SHAPE(n), ids);
 	in.positions = op_reshape(g, op_arange(g, DTYPE_I32, n, 0, 1), SHAPE(n, 1));
-	y = op_slice(g, lm_hidden(g, m->config, &in), 0, n - 1, 1);
+	y = lm_hidden(g, m->config, &in);
+	if (!all)
+		y = op_slice(g, y, 0, n - 1, 1);
 	y = lm_logits(g, m->config, y);
 	graph_output(g, y, "logits");
 	if (graph_check(g) < 0)
@@ -61,7 +64,10 @@ static int run(const struct lm *m, const int32_t *ids, size_t n)
 	print_unused(m);
 	if (plan_new(&p, g, &o) < 0 || plan_run(p, 0, 0) < 0)
 		goto done;
-	print_largest(plan_data(p, y), shape_elements(&y->shape));
+	if (all)
+		fwrite(plan_data(p, y), sizeof(float), shape_elements(&y->shape), stdout);
+	else
+		print_largest(plan_data(p, y), shape_elements(&y->shape));
 	result = 0;
 done:
 	plan_free(p);
@@ -77,16 +83,17 @@ int main(int argc, char **argv)
 	struct lm m;
 	size_t n = 0;
 	int option, result = 2;
+	bool all = false;
 
-	while ((option = getopt(argc, argv, "p")) == 'p')
-		o.permute = true;
+	while ((option = getopt(argc, argv, "ap")) == 'p' || option == 'a')
+		*(option == 'p' ? &o.permute : &all) = true;
 	if (option != -1 || argc - optind < 2 || argc - optind - 1 > IDS_MAX) {
-		fputs("usage: lm-logits [-p] MODEL ID...\n", stderr);
+		fputs("usage: lm-logits [-ap] MODEL ID...\n", stderr);
 		return 2;
 	}
 	for (int i = optind + 1; i < argc; i++)
 		ids[n++] = (int32_t)strtol(argv[i], NULL, 10);
-	if (lm_open(&m, argv[optind], &o) == 0 && run(&m, ids, n) == 0)
+	if (lm_open(&m, argv[optind], &o) == 0 && run(&m, ids, n, all) == 0)
 		result = 0;
 	else
 		fprintf(stderr, "lm-logits: %s\n", err_text());
