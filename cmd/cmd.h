@@ -158,13 +158,14 @@ struct progress *cmd_progress(const char *label, const char *unit, uint64_t tota
 
 /*
  * For a long run that can leave a checkpoint: SIGINT and SIGTERM no longer kill at once;
- * cmd_stop_asked() tells that one came (a second one kills). SIGUSR1 and SIGUSR2 are counted, each
- * asking takes one.
+ * cmd_stop_asked() tells that one came (a second one kills). SIGUSR1, SIGUSR2 and SIGCONT are counted,
+ * each asking takes them.
  */
 void cmd_stop_gracefully(void);
 bool cmd_stop_asked(void);
 bool cmd_report_asked(void);	 /* SIGUSR1 */
 bool cmd_checkpoint_asked(void); /* SIGUSR2 */
+bool cmd_has_stood(void);	 /* SIGCONT: after a stop of the process */
 
 /* The commit that was built: `0.1.0 (abc1234)`. */
 const char *cmd_version(void);

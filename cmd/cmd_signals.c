@@ -17,7 +17,7 @@
 static const int fatal[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT };
 
 static volatile sig_atomic_t stopped_by;
-static volatile sig_atomic_t reports, checkpoints;
+static volatile sig_atomic_t reports, checkpoints, stands;
 
 static void die_of(int number)
 {
@@ -72,6 +72,12 @@ static void on_checkpoint(int number)
 	checkpoints = checkpoints + 1;
 }
 
+static void on_continue(int number)
+{
+	(void)number;
+	stands = stands + 1;
+}
+
 /* Unless the signal was ignored when the tool started. */
 static void handle(int number, void (*handler)(int))
 {
@@ -99,6 +105,7 @@ void cmd_stop_gracefully(void)
 	handle(SIGTERM, on_stop);
 	handle(SIGUSR1, on_report);
 	handle(SIGUSR2, on_checkpoint);
+	handle(SIGCONT, on_continue);
 }
 
 bool cmd_stop_asked(void)
@@ -123,6 +130,11 @@ bool cmd_report_asked(void)
 bool cmd_checkpoint_asked(void)
 {
 	return take(&checkpoints);
+}
+
+bool cmd_has_stood(void)
+{
+	return take(&stands);
 }
 
 void cmd_signals_end(void)

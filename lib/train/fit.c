@@ -47,14 +47,15 @@ int fit_micro_batch(size_t *windows, const struct hf_config *c, struct store *s,
 		    const struct trainer_options *o, size_t sequences, uint32_t length)
 {
 	struct trainer_options probe = *o;
+	int fit = 1;
 
 	if (sequences == 0 || length == 0)
 		return err_set(ERR_ARGUMENT, "a step of %zu sequences of %u tokens", sequences,
 			       length);
 	probe.recompute_blocks = SIZE_MAX;
+	probe.team = NULL;
+	probe.memory -= o->memory / FIT_ROOM;
 	for (size_t n = largest_start(sequences, length); n; n = smaller_divisor(sequences, n)) {
-		int fit = 1;
-
 		*windows = n;
 		probe.tokens = n * length;
 		if (o->memory)
@@ -62,7 +63,10 @@ int fit_micro_batch(size_t *windows, const struct hf_config *c, struct store *s,
 		if (fit)
 			return fit < 0 ? -1 : 0;
 	}
-	return refuse(c, s, &probe);
+	probe.team = o->team;
+	probe.memory = o->memory;
+	fit = fits(c, s, &probe);
+	return fit < 0 ? -1 : fit ? 0 : refuse(c, s, &probe);
 }
 
 static size_t as_option(const struct hf_config *c, size_t blocks)

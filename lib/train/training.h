@@ -23,6 +23,8 @@ struct training_hooks {
 	/* Whether to end with a checkpoint as soon as may be; asked before each micro-batch. */
 	bool (*stop)(void *to);
 	bool (*checkpoint)(void *to); /* whether to write one after this step, asked once a step */
+	/* Whether the process stood still since this was last asked: what was measured meanwhile says nothing. */
+	bool (*stood)(void *to);
 	/* At each evaluation, or where it would be without --val: appends a text that the model writes; empty is none. */
 	int (*sample)(void *to, struct buffer *text);
 	int (*log)(void *to, struct bytes line); /* each line of the log, without its end */
@@ -38,7 +40,10 @@ struct training_setup {
 	struct team *team;
 	unsigned without;    /* passes of the plans */
 	const char *version; /* of the program: a setting */
-	/* Operations a second of the machine, in f32 and in bf16; 0: not known, or as f32. */
+	/*
+	 * Operations a second of the machine, as measured, in f32 and in bf16; 0: not known, or as f32. A machine that was busy meanwhile
+	 * seems slower than it is: a step that does more is told once, and from there on what it did is the peak.
+	 */
 	double peak, peak_half;
 	struct training_hooks hooks;
 };

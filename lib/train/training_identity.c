@@ -151,20 +151,34 @@ static const char *described(const char *name)
 	return name;
 }
 
+/* NOW, HAD: NULL where there is none. */
+static int check_one(const struct training *t, const char *name, const char *now, const char *had)
+{
+	if ((now && had && strcmp(now, had) == 0) || is_allowed(t, name))
+		return 0;
+	return err_set(ERR_MISMATCH,
+		       "%s: %s: %s, and the run began with %s (--allow %s goes on with it)",
+		       run_folder_last(t->folder), described(name), now ? now : "none",
+		       had ? had : "none", name);
+}
+
 int training_check_identities(const struct training *t)
 {
 	const struct run_state *s = run_folder_state(t->folder);
 
+	for (size_t i = 0; i < t->n_identities; i++) {
+		const struct run_setting *now = &t->identities[i];
+
+		if (check_one(t, now->name, now->value,
+			      run_setting(s->identities, s->n_identities, now->name)) < 0)
+			return -1;
+	}
 	for (size_t i = 0; i < s->n_identities; i++) {
 		const struct run_setting *had = &s->identities[i];
-		const char *now = run_setting(t->identities, t->n_identities, had->name);
 
-		if ((now && strcmp(now, had->value) == 0) || is_allowed(t, had->name))
-			continue;
-		return err_set(ERR_MISMATCH,
-			       "%s: %s: %s, and the run began with %s (--allow %s goes on with it)",
-			       run_folder_last(t->folder), described(had->name), now ? now : "none",
-			       had->value, had->name);
+		if (!run_setting(t->identities, t->n_identities, had->name) &&
+		    check_one(t, had->name, NULL, had->value) < 0)
+			return -1;
 	}
 	return 0;
 }

@@ -25,30 +25,72 @@ static double peak_of(const struct training *t)
 	return half ? t->setup->peak_half : t->setup->peak;
 }
 
-/* Seconds of a step, what is not a step's (evaluation, checkpoints) left out. */
-static void note_speed(struct training *t, double seconds)
+static bool has_stood(struct training *t)
+{
+	const struct training_hooks *h = &t->setup->hooks;
+
+	t->stood = (h->stood && h->stood(h->to)) || t->stood;
+	return t->stood;
+}
+
+/* Of RATE operations a second; never above 1. The peak was measured while other programs ran if a step does more. */
+static double share_of_peak(struct training *t, double rate)
+{
+	if (t->peak == 0)
+		t->peak = peak_of(t);
+	if (!(t->peak > 0))
+		return NAN;
+	if (rate > t->peak) {
+		if (!t->warned_peak)
+			training_warn(
+				t,
+				"step %" PRIu64
+				": more than the machine's peak as it was measured, "
+				"%.0f of %.0f G/s; from here on shares are of what steps reached",
+				t->state.step + 1, rate * 1e-9, t->peak * 1e-9);
+		t->warned_peak = true;
+		t->peak = rate;
+	}
+	return rate / t->peak;
+}
+
+/*
+ * Seconds of a step, what is not a step's (evaluation, checkpoints) left out. A step in which the process stood still (SIGSTOP) took
+ * what steps take, and one without targets multiplied nothing.
+ */
+static void note_speed(struct training *t, double seconds, const struct trainer_result *result)
 {
 	struct training_report *r = &t->report;
 	double tokens = (double)t->o.batch * (double)t->o.ctx;
-	double *mean = &t->mean_step_seconds, peak = peak_of(t);
+	double *mean = &t->mean_step_seconds;
 
+	if (has_stood(t) && *mean > 0)
+		seconds = *mean;
 	*mean = *mean > 0 ? *mean + 0.1 * (seconds - *mean) : seconds;
 	r->tokens_per_second = seconds > 0 ? tokens / seconds : 0;
 	r->mean_speed = *mean > 0 ? tokens / *mean : 0;
-	r->peak_share = peak > 0 ? r->tokens_per_second * t->operations / peak : NAN;
+	r->peak_share =
+		result->targets ? share_of_peak(t, r->tokens_per_second * t->operations) : NAN;
 	r->memory = memory_used();
 }
 
-/* With evaluations and checkpoints, as they came so far. */
+/* From the beginning of the step that is done, with what belongs to it. */
+static double worked(struct training *t, uint64_t now)
+{
+	return has_stood(t) ? t->mean_step_seconds : clock_seconds(t->step_ns, now);
+}
+
+/* What is left goes by what steps took so far, with evaluations and checkpoints. */
 static void note_time(struct training *t)
 {
 	struct training_report *r = &t->report;
-	uint64_t done = t->state.step - t->start_step;
+	double done = (double)t->state.step - (double)t->start_step;
+	uint64_t now = clock_ns();
 
-	r->seconds = clock_seconds(t->start_ns, clock_ns());
-	r->seconds_left = t->state.step > t->start_step
-				  ? r->seconds / (double)done * (double)(t->o.steps - r->step)
-				  : NAN;
+	r->seconds = clock_seconds(t->start_ns, now);
+	r->seconds_left = done > 0 ? (t->worked_seconds + worked(t, now)) / done *
+					     (double)(t->o.steps - r->step)
+				   : NAN;
 }
 
 static void note_step(struct training *t, const struct trainer_result *result)
@@ -247,6 +289,14 @@ static int end(struct training *t, enum training_event *event)
 	return t->folder ? run_folder_done(t->folder) : 0;
 }
 
+static void begin_work(struct training *t, uint64_t now)
+{
+	if (t->step_ns)
+		t->worked_seconds += worked(t, now);
+	t->stood = false;
+	t->step_ns = now;
+}
+
 int training_next(struct training *t, enum training_event *event)
 {
 	struct trainer_result r;
@@ -255,6 +305,7 @@ int training_next(struct training *t, enum training_event *event)
 
 	if (t->start_ns == 0)
 		t->start_ns = start;
+	begin_work(t, start);
 	if (t->state.step >= t->o.steps)
 		return end(t, event);
 	got = training_do_step(t, t->state.step + 1, &r);
@@ -262,6 +313,6 @@ int training_next(struct training *t, enum training_event *event)
 		return -1;
 	if (got == 0)
 		return stop_here(t, event);
-	note_speed(t, clock_seconds(start, clock_ns()));
+	note_speed(t, clock_seconds(start, clock_ns()), &r);
 	return step_forward(t, &r, event);
 }

@@ -44,10 +44,14 @@ struct training {
 	uint64_t retry;	     /* the step that tries a failed checkpoint again; 0: none failed */
 	double operations;   /* of a row, forward and backward */
 	uint64_t start_ns;   /* of the first step here */
+	uint64_t step_ns;    /* of this one */
 	uint64_t start_step; /* before it */
 	double mean_step_seconds; /* 0: none yet */
-	double val_loss;	  /* the newest; NaN: none */
-	bool warned_empty;
+	double peak;		  /* operations a second; 0: not known */
+	double worked_seconds; /* with evaluations and checkpoints, without what the process stood still */
+	bool stood;	       /* in this step, or what belongs to it */
+	double val_loss; /* the newest; NaN: none */
+	bool warned_empty, warned_peak;
 };
 
 /* --- training_data.c --- */

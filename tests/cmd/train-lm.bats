@@ -142,6 +142,11 @@ lower()
 	refuses train-lm --resume --device ref -o run
 	one_line_error 'the instruction set: ref'
 	find run -ls | diff before - >&2
+	works train-lm -q $SMALL -o blind m0
+	rm blind/done
+	refuses train-lm --resume -v data/val.tok -o blind
+	one_line_error 'the validation tokens' 'the run began with none' '--allow validation'
+	works train-lm -q --resume -v data/val.tok --allow validation -o blind
 	try train-lm --resume --allow nothing -o run
 	one_usage_line
 	works train-lm -q --resume -j1 --keep 5 --log more.jsonl --checkpoint-every 4 --lr 3e-3 -d data/../data/train.tok -o run m0
@@ -152,7 +157,7 @@ lower()
 }
 
 @test 'SIGTERM: a checkpoint, the command that goes on, death by the signal; and the same bits' {
-	local pid run='-d data/train.tok -c 32 -b 8 --micro-batch 2 --steps 300 --checkpoint-every 1000 --dropout 0.1'
+	local pid run='-d data/train.tok -c 32 -b 8 --micro-batch 2 --steps 1000 --checkpoint-every 1000 --dropout 0.1'
 
 	# shellcheck disable=SC2086
 	works train-lm -q $run -o whole m0

@@ -55,6 +55,18 @@ static uint64_t needs(struct fixture *f, size_t windows, size_t blocks)
 	return trainer_needs(&f->config, f->store, &f->options);
 }
 
+/* The least limit that has room for NEEDED and what is left to threads. */
+static uint64_t limit_for(uint64_t needed)
+{
+	uint64_t limit = needed + needed / (FIT_ROOM - 1);
+
+	while (limit - limit / FIT_ROOM < needed)
+		limit++;
+	while (limit - 1 - (limit - 1) / FIT_ROOM >= needed)
+		limit--;
+	return limit;
+}
+
 static size_t micro_batch(struct fixture *f, uint64_t memory, size_t sequences, uint32_t length)
 {
 	struct trainer_options o = f->options;
@@ -92,7 +104,7 @@ static void test_limit(void)
 	if (!begin(&f))
 		return;
 	for (size_t i = 0; i < sizeof(divisors) / sizeof(*divisors); i++) {
-		uint64_t just = needs(&f, divisors[i], SIZE_MAX);
+		uint64_t just = limit_for(needs(&f, divisors[i], SIZE_MAX));
 
 		tap_is_u64(micro_batch(&f, just, SEQUENCES, LENGTH), divisors[i],
 			   "%zu windows have room for themselves", divisors[i]);
@@ -100,10 +112,40 @@ static void test_limit(void)
 			tap_is_u64(micro_batch(&f, just - 1, SEQUENCES, LENGTH), divisors[i + 1],
 				   "a byte less: %zu", divisors[i + 1]);
 	}
+	tap_is_u64(micro_batch(&f, needs(&f, 1, SIZE_MAX), SEQUENCES, LENGTH), 1,
+		   "the smallest one takes what was left too");
 	o = f.options;
 	o.memory = needs(&f, 1, SIZE_MAX) - 1;
 	tap_fails(fit_micro_batch(&windows, &f.config, f.store, &o, SEQUENCES, LENGTH), ERR_LIMIT,
 		  "training needs", "less than one window");
+	end(&f);
+}
+
+/* The bits of a run go by it. */
+static void test_threads(void)
+{
+	static const int threads[] = { 2, 7 };
+	struct fixture f;
+
+	if (!begin(&f))
+		return;
+	for (int i = 0; i < 2; i++) {
+		struct team *team;
+		uint64_t most = needs(&f, SEQUENCES, SIZE_MAX), step = most / 37;
+
+		if (!tap_works(team_new(&team, threads[i]), "a team of %d", threads[i]))
+			continue;
+		for (uint64_t limit = limit_for(needs(&f, 2, SIZE_MAX)); limit < most;
+		     limit += step) {
+			size_t alone = micro_batch(&f, limit, SEQUENCES, LENGTH);
+
+			f.options.team = team;
+			tap_is_u64(micro_batch(&f, limit, SEQUENCES, LENGTH), alone,
+				   "%d threads, %d bytes", threads[i], (int)limit);
+			f.options.team = NULL;
+		}
+		team_free(team);
+	}
 	end(&f);
 }
 
@@ -146,6 +188,7 @@ int main(void)
 {
 	tap_run(test_without_limit);
 	tap_run(test_limit);
+	tap_run(test_threads);
 	tap_run(test_recompute);
 	return tap_done();
 }
