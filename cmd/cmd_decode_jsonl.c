@@ -52,6 +52,8 @@ static void open_engine(struct work *w)
 	e.memory = plan.memory;
 	e.without = plan.without;
 	e.strict = plan.strict;
+	if (o->batch_invariant && plan.backend && plan.backend->device)
+		cmd_die("--batch-invariant: the device %s does not keep it", plan.backend->name);
 	if (engine_new(&w->engine, o->lm->model.config, o->lm->model.store, &e) == 0)
 		return;
 	cmd_die("%s%s", err_text(),
@@ -68,6 +70,8 @@ static void open_all(struct work *w)
 	cmd_check(answers_new(&w->answers, &(struct answers_options){ .engine = w->engine,
 								      .config = o->lm->model.config,
 								      .tokenizer = o->lm->tokenizer,
+								      .ends = o->ends,
+								      .n_ends = o->n_ends,
 								      .parallel = w->parallel }));
 	cmd_check(request_reader_new(
 		&w->reader, &(struct request_reader_options){ .tokenizer = o->lm->tokenizer,

@@ -17,12 +17,14 @@ struct cmd_decode_jsonl_options {
 	const char *input;    /* JSON lines; NULL: stdin */
 	size_t parallel;      /* sequences at once; 0: chosen */
 	size_t context;	      /* tokens of a request and its answer at most; 0: the model's */
-	bool batch_invariant; /* a request alone gives the very text that it gives beside others */
+	bool batch_invariant; /* refuse a device that does not keep it: a request alone gives the very text that it gives beside others */
 	enum dtype compute;   /* what is computed in */
 	enum dtype cache;     /* of keys and values: F32, F16, BF16, Q8_0 */
 	enum special_mode special; /* in prompts */
 	enum chat
 		chat; /* the template of `messages`; CHAT_NONE: requests with messages are refused */
+	const uint32_t *ends; /* tokens that end a text */
+	size_t n_ends;
 	struct request_options defaults; /* of what a request does not say */
 };
 

@@ -18,6 +18,8 @@ struct answers_options {
 		*engine; /* of answers_sequences(parallel) sequences, and answers_tokens of them */
 	const struct hf_config *config;
 	const struct tokenizer *tokenizer;
+	const uint32_t *ends; /* tokens that end a text and are no part of it */
+	size_t n_ends;
 	size_t parallel; /* texts at a time */
 };
 

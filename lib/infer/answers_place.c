@@ -14,18 +14,17 @@
 /* With ignore_eos the ends of a text are never drawn, all of them. */
 static int make_sampler(struct answers *b, struct place *p, const struct request_options *o)
 {
-	const struct hf_ids *eos = &b->o.config->eos;
 	struct sampler_options s = o->sampler;
-	struct logit_bias *bias = mem_new(s.n_bias + eos->n, sizeof(*bias));
+	struct logit_bias *bias = mem_new(s.n_bias + b->o.n_ends, sizeof(*bias));
 	int result;
 
 	if (!bias)
 		return -1;
 	if (s.n_bias)
 		memcpy(bias, s.bias, s.n_bias * sizeof(*bias));
-	for (uint32_t i = 0; o->ignore_eos && i < eos->n; i++)
-		if (eos->ids[i] < b->o.config->vocab_size)
-			bias[s.n_bias++] = (struct logit_bias){ (int32_t)eos->ids[i], -INFINITY };
+	for (size_t i = 0; o->ignore_eos && i < b->o.n_ends; i++)
+		if (b->o.ends[i] < b->o.config->vocab_size)
+			bias[s.n_bias++] = (struct logit_bias){ (int32_t)b->o.ends[i], -INFINITY };
 	s.bias = bias;
 	s.sample = p->answer;
 	s.room = b->room;
@@ -116,10 +115,8 @@ static void put_logprobs(const struct answers *b, const struct place *p, int32_t
 
 static bool ends_text(const struct answers *b, const struct place *p, int32_t id)
 {
-	const struct hf_ids *eos = &b->o.config->eos;
-
-	for (uint32_t i = 0; i < eos->n && !p->entry->request->options.ignore_eos; i++)
-		if (eos->ids[i] == (uint32_t)id)
+	for (size_t i = 0; i < b->o.n_ends && !p->entry->request->options.ignore_eos; i++)
+		if (b->o.ends[i] == (uint32_t)id)
 			return true;
 	return false;
 }

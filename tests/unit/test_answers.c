@@ -112,8 +112,12 @@ static struct answers_counts run(struct fixture *f, const char *text, const stru
 	int more = 1;
 
 	if (tap_works(request_reader_new(&reader, &ro), "a reader") &&
-	    tap_works(answers_new(&b, &(struct answers_options){ e, &f->config, f->tokenizer,
-								 h->parallel }),
+	    tap_works(answers_new(&b, &(struct answers_options){ .engine = e,
+								 .config = &f->config,
+								 .tokenizer = f->tokenizer,
+								 .ends = f->config.eos.ids,
+								 .n_ends = f->config.eos.n,
+								 .parallel = h->parallel }),
 		      "a batch")) {
 		while (more > 0 || (more == 0 && *text)) {
 			while (*text && answers_wants(b)) {
