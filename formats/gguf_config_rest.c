@@ -8,16 +8,32 @@
 #include "formats/gguf_config_write.h"
 #include "formats/json.h"
 
+#define REST_MAX ((size_t)1 << 20) /* each of its keys is looked for in it */
+
 /* Of the weights, which say it themselves. */
 static bool is_of_weights(struct bytes name)
 {
 	return bytes_are(name, "dtype") || bytes_are(name, "torch_dtype");
 }
 
-/* A GGUF of bert has no head, whatever the folder's class. */
-static bool is_left_out(const struct hf_config *c, struct bytes name)
+/* Whether SAID ends a text wherever C does: it knows the tokenizer's and generation_config.json's ids too. */
+static bool ends_too(const struct hf_config *said, const struct hf_config *c)
 {
-	return is_of_weights(name) ||
+	for (uint32_t i = 0; i < c->eos.n; i++) {
+		uint32_t k = 0;
+
+		while (k < said->eos.n && said->eos.ids[k] != c->eos.ids[i])
+			k++;
+		if (k == said->eos.n)
+			return false;
+	}
+	return true;
+}
+
+/* What the other keys say better. A GGUF of bert has no head, whatever the folder's class. */
+static bool is_left_out(const struct hf_config *c, const struct hf_config *said, struct bytes name)
+{
+	return is_of_weights(name) || (bytes_are(name, "eos_token_id") && ends_too(said, c)) ||
 	       (c->architecture == HF_BERT && bytes_are(name, "architectures"));
 }
 
@@ -46,29 +62,41 @@ static int find_member(struct bytes text, struct bytes name, struct bytes *out)
 	return got;
 }
 
-/* Calls EACH with every member of TEXT that OTHER does not have so. */
-static int put_members(struct buffer *b, struct bytes text, struct bytes other, bool equal_too,
-		       const struct hf_config *c)
+struct members {
+	struct bytes text, other;
+	bool whatever; /* those that OTHER has with any value are passed by; else those that it has so */
+	const struct hf_config *c, *said; /* or NULL */
+};
+
+/* 1: the member is to be put; 0; or -1. */
+static int is_wanted(const struct members *m, struct bytes key, struct bytes value)
+{
+	struct bytes there;
+	int got = find_member(m->other, key, &there);
+
+	if (got < 0)
+		return -1;
+	if (got > 0 && (m->whatever || bytes_equal(there, value)))
+		return 0;
+	return !m->c || !is_left_out(m->c, m->said, key);
+}
+
+/* Appends every wanted member of M's text to the object in B. */
+static int put_members(struct buffer *b, const struct members *m)
 {
 	struct json *j;
-	struct bytes key, value, there;
+	struct bytes key, value;
 	int got;
 
 	if (json_new(&j) < 0)
 		return -1;
-	json_init(j, text.data, text.size, GGUF_CONFIG_REST, NULL);
+	json_init(j, m->text.data, m->text.size, GGUF_CONFIG_REST, NULL);
 	got = json_object(j);
 	while (got >= 0 && (got = json_key(j, &key)) > 0) {
-		bool skip;
-
 		got = json_skip(j, &value);
-		if (got < 0)
-			break;
-		got = find_member(other, key, &there);
-		if (got < 0)
-			break;
-		skip = equal_too ? got > 0 : got > 0 && bytes_equal(there, value);
-		if (skip || (c && is_left_out(c, key)))
+		if (got == 0)
+			got = is_wanted(m, key, value);
+		if (got <= 0)
 			continue;
 		json_put_comma(b);
 		json_put_string(b, key);
@@ -87,12 +115,18 @@ int gguf_config_put_rest(struct gguf_writer *w, const struct hf_config *c,
 
 	buffer_put_text(&rest, "{");
 	if (hf_config_put(&all, c) == 0 && hf_config_put(&known, said) == 0 &&
-	    put_members(&rest, buffer_bytes(&all), buffer_bytes(&known), false, c) == 0) {
+	    put_members(&rest, &(struct members){ buffer_bytes(&all), buffer_bytes(&known), false,
+						  c, said }) == 0) {
 		if (rest.size > 1) {
 			buffer_put_text(&rest, "}");
+			if (rest.size > REST_MAX)
+				err_set(ERR_LIMIT,
+					"config.json has %zu bytes of keys that GGUF "
+					"lacks, the limit is %zu",
+					rest.size, REST_MAX);
 			gguf_put_string(w, GGUF_CONFIG_REST, buffer_bytes(&rest));
 		}
-		result = buffer_check(&rest);
+		result = rest.size > REST_MAX ? -1 : buffer_check(&rest);
 	}
 	buffer_free(&all);
 	buffer_free(&known);
@@ -126,8 +160,9 @@ static int merge(const struct config_reader *r, struct bytes rest, struct buffer
 
 	buffer_put_text(text, "{");
 	if (hf_config_put(&known, r->c) == 0 &&
-	    put_members(text, buffer_bytes(&known), rest, true, NULL) == 0 &&
-	    put_members(text, rest, (struct bytes){ "{}", 2 }, true, NULL) == 0) {
+	    put_members(text, &(struct members){ buffer_bytes(&known), rest, true, NULL, NULL }) ==
+		    0 &&
+	    put_members(text, &(struct members){ rest, { "{}", 2 }, true, NULL, NULL }) == 0) {
 		buffer_put_text(text, "}");
 		result = hf_config_parse(&whole, r->arena, buffer_bytes(text), GGUF_CONFIG_REST);
 	}
@@ -151,6 +186,10 @@ int config_read_rest(const struct config_reader *r)
 	int got = gguf_get_string(r->gguf, GGUF_CONFIG_REST, &rest);
 	int result = got < 0 ? -1 : 0;
 
+	if (got > 0 && rest.size > REST_MAX)
+		return err_set(ERR_LIMIT,
+			       "%s: key " GGUF_CONFIG_REST ": %zu bytes, the limit is %zu", r->file,
+			       rest.size, REST_MAX);
 	if (got > 0)
 		result = merge(r, rest, &text);
 	buffer_free(&text);

@@ -286,10 +286,12 @@ static int write_weights(struct gguf_import *i, struct outdir *d, struct progres
 
 /* --- configuration --- */
 
-/* Whether the config.json that was kept, KEPT, says the same as TEXT: then it is written as it was. */
-static int same_as_kept(const struct gguf_import *i, struct bytes text, struct bytes *kept)
+/* Whether the config.json that was kept, KEPT, says the same as OURS: then it is written as it was. */
+static int same_as_kept(const struct gguf_import *i, const struct hf_config *ours,
+			struct bytes *kept)
 {
-	struct hf_config c;
+	struct hf_config c, again = *ours;
+	struct buffer text = { 0 };
 	struct arena *arena = NULL;
 	struct buffer b = { 0 };
 	int got = gguf_import_kept(i, "config.json", kept);
@@ -298,9 +300,14 @@ static int same_as_kept(const struct gguf_import *i, struct bytes text, struct b
 		return got;
 	if (arena_new(&arena) < 0)
 		return -1;
-	got = hf_config_parse(&c, arena, *kept, GGUF_SOURCE_FILE "config.json") == 0 &&
-	      hf_config_put(&b, &c) == 0 && bytes_equal(buffer_bytes(&b), text);
+	got = hf_config_parse(&c, arena, *kept, GGUF_SOURCE_FILE "config.json") == 0;
+	/* Ours has generation_config.json's ends too, which come back in that file. */
+	if (got && c.eos.n < ours->eos.n)
+		again.eos = c.eos;
+	got = got && hf_config_put(&b, &c) == 0 && hf_config_put(&text, &again) == 0 &&
+	      bytes_equal(buffer_bytes(&b), buffer_bytes(&text));
 	arena_free(arena);
+	buffer_free(&text);
 	buffer_free(&b);
 	return got;
 }
@@ -315,7 +322,7 @@ static int write_config(struct gguf_import *i, struct outdir *d)
 	c.dtype = most_common(i);
 	result = hf_config_put(&b, &c);
 	if (result == 0)
-		result = same_as_kept(i, buffer_bytes(&b), &kept);
+		result = same_as_kept(i, &c, &kept);
 	if (result >= 0)
 		result = outdir_text(d, "config.json", result ? kept : buffer_bytes(&b));
 	buffer_free(&b);

@@ -91,15 +91,18 @@ static void put_ends(struct gguf_source *s, struct gguf_writer *w, const struct 
 	static const char *const keys[] = { NULL, "tokenizer.ggml.eot_token_id",
 					    "tokenizer.ggml.eom_token_id" };
 
+	if (e->n > 1)
+		buffer_format(&s->notes, "a text ends at the tokens ");
+	for (size_t i = 0; e->n > 1 && i < e->n; i++)
+		buffer_format(&s->notes, "%" PRIu32 "%s", e->ids[i], i + 1 < e->n ? ", " : "\n");
 	for (size_t i = 1; i < e->n; i++) {
 		if (i < sizeof(keys) / sizeof(*keys))
 			gguf_put_u32(w, keys[i], e->ids[i]);
 		else
-			buffer_format(
-				&s->notes,
-				"token %" PRIu32
-				" ends a text too: llama.cpp has a key for three such alone\n",
-				e->ids[i]);
+			buffer_format(&s->notes,
+				      "token %" PRIu32
+				      ": llama.cpp has keys for three ends alone\n",
+				      e->ids[i]);
 	}
 }
 

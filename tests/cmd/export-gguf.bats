@@ -161,8 +161,12 @@ wide()
 	cat >ends/generation_config.json <<<'{"eos_token_id": [3, 7, 9, 11]}'
 	sed -i -E 's/"eos_token_id": [^,]*/"eos_token_id": 7/' ends/config.json
 	try export-gguf -o m.gguf ends
-	said 'token 11 ends a text too'
-	[ "$(key m.gguf tokenizer.ggml.eot_token_id) $(key m.gguf tokenizer.ggml.eom_token_id)" != ' ' ]
+	# the tokenizer's own is the first, then those of generation_config.json
+	said 'a text ends at the tokens 0, 3, 7, 9, 11' 'token 9: llama.cpp has keys for three' 'token 11: llama.cpp has keys for three'
+	[ "$(for role in eos eot eom; do key m.gguf tokenizer.ggml.${role}_token_id; done | tr '\n' ' ')" = '0 3 7 ' ]
+	works import-gguf -q -o back m.gguf
+	same_bytes ends/config.json back/config.json
+	same_bytes ends/generation_config.json back/generation_config.json
 	[ -n "$(key m.gguf tokenizer.ggml.add_bos_token)" ] && [ -n "$(key m.gguf tokenizer.ggml.add_eos_token)" ]
 }
 

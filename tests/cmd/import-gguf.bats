@@ -102,6 +102,12 @@ said()
 	[ ! -e x ]
 }
 
+@test 'a split model' {
+	copy-model -q --shard-size 20k m.gguf parts.gguf
+	works import-gguf -q -o s parts-00001-of-*.gguf
+	works diff-model -q model s
+}
+
 @test 'bad files' {
 	local file
 

@@ -159,3 +159,24 @@ opens()
 		    assert key in model.metadata, key
 	END
 }
+
+@test 'a model of our own, of some steps: the same greedy tokens in llama.cpp' {
+	with_llama
+	cat "$ROOT"/README.md "$MAN"/*.1 >corpus
+	tokenize -q -t tok --raw corpus | pack-tokens -q --split val=0.05 -o data/
+	try init-lm -q -p nano -t tok --context 128 -o m0
+	[ "$status" = 0 ] || fail_showing "$err"
+	try train-lm -q -d data/train.tok -c 64 -b 8 --steps 120 --lr 3e-3 -o run m0
+	[ "$status" = 0 ] || fail_showing "$err"
+	works export-gguf -q -o own.gguf run/last
+	works decode -q -n 48 -p 'The tokens of' own.gguf
+	"$LLAMA" - >theirs 2>said <<-'END' || { show said; complain llama.cpp; return 1; }
+		import sys, llama_cpp
+		model = llama_cpp.Llama("own.gguf", n_ctx=128, verbose=False, type_k=0, type_v=0, flash_attn=False)
+		out = model("The tokens of", max_tokens=48, temperature=0, top_k=1, repeat_penalty=1.0)
+		sys.stdout.write(out["choices"][0]["text"])
+	END
+	# decode ends its text with a line's end
+	diff <(cat "$out") <(cat theirs; [ -z "$(tail -c1 theirs)" ] || echo) || complain 'other texts'
+	[ "$(wc -c <theirs)" -gt 40 ] || complain 'no text'
+}

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/tokenizer_file.h"
+#include "formats/tokenizer_json.h"
 #include "lib/base/arena.h"
 #include "lib/base/err.h"
 #include "lib/base/mapfile.h"
@@ -32,6 +34,8 @@ static const char *const all[] = { "no-tokenizer", "window",	     "rope", "atten
 static const struct gguf_source_options any = { .allow = all,
 						.n_allow = sizeof(all) / sizeof(*all) };
 
+static const struct gguf_source_options none;
+
 static struct gguf_source *opened(const char *family)
 {
 	char *path = mem_format(FIXTURES "%s", family);
@@ -44,7 +48,8 @@ static struct gguf_source *opened(const char *family)
 
 static const char *exported(const char *family, const struct gguf_source_options *o)
 {
-	char *path = mem_format(FIXTURES "%s", family), *name = mem_format("%s.gguf", family);
+	char *path = mem_format(FIXTURES "%s", family),
+	     *name = mem_format("%s.gguf", strrchr(path, '/') + 1);
 	struct gguf_export_options options = { 0 };
 	struct gguf_export_report report;
 	const char *target = tap_path(name);
@@ -371,6 +376,8 @@ static void test_narrow(void)
 /* All that import-gguf reads, without writing. */
 static int read_all(void *arg, const void *data, size_t size)
 {
+	struct tokenizer_spec spec;
+	struct arena *arena = NULL;
 	struct gguf_import_options o = { .dtype = DTYPE_F32 };
 	struct gguf_import *in = NULL;
 	const struct hf_config *c;
@@ -392,6 +399,15 @@ static int read_all(void *arg, const void *data, size_t size)
 				: -1;
 		free(values);
 	}
+	if (result == 0 && gguf_get(model_gguf(m), "tokenizer.ggml.tokens")) {
+		buffer_clear(&b);
+		result = arena_new(&arena) < 0 ||
+					 tokenizer_gguf_read(&spec, arena, model_gguf(m)) < 0 ||
+					 tokenizer_json_put(&b, &spec) < 0
+				 ? -1
+				 : 0;
+	}
+	arena_free(arena);
 	rebind_free(r);
 	buffer_free(&b);
 	gguf_import_free(in);
@@ -410,6 +426,10 @@ static void test_damaged(void)
 		    (size_t)64 << 20);
 	mapfile_close(a);
 	mapfile_close(b);
+	tap_works(mapfile_open(&a, exported("../score", &none)), "a small one with a tokenizer");
+	corrupt_run("import of one with a tokenizer", mapfile_bytes(a), (struct bytes){ 0 },
+		    read_all, NULL, (size_t)64 << 20);
+	mapfile_close(a);
 }
 
 int main(void)
