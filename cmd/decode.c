@@ -5,53 +5,84 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/cmd_chat.h"
+#include "cmd/cmd_decode.h"
+#include "cmd/cmd_decode_jsonl.h"
 #include "cmd/cmd_graph.h"
-#include "cmd/cmd_lm.h"
+#include "cmd/cmd_sampling.h"
+#include "formats/jsonl.h"
 #include "lib/base/clock.h"
 #include "lib/base/mapfile.h"
 #include "lib/base/memory.h"
-#include "lib/infer/generate.h"
-#include "lib/infer/logprobs.h"
+#include "lib/data/encode_record.h"
+#include "lib/infer/conversation.h"
 #include "lib/infer/prompt.h"
-#include "lib/infer/stop_text.h"
 
 #define PROMPT_MOST   (1u << 30)
 #define CONTEXT_MOST  (1u << 30)
+#define SAMPLES_MOST  (1u << 20)
 #define LOGPROBS_MOST 1000
+#define TOKENS	      128  /* of a text, unless it is said */
+#define TALK	      4096 /* tokens of a conversation, unless it is said */
 #define NOT_GIVEN     UINT64_MAX
 
-static const char *prompt_text, *prompt_path, *tokenizer_path;
-static uint64_t tokens = 128, context, top_k, k_logprobs = NOT_GIVEN;
-static double temperature, top_p = 1, min_p;
+static const char *prompt_text, *prompt_path, *tokenizer_path, *messages_path;
+static const char *step, *template_name, *system_text, *cache_path;
+static bool jsonl, batch_invariant;
+static uint64_t parallel;
 static struct cmd_list stop_list;
-static bool ignore_eos, echo;
-static int special = SPECIAL_PLAIN, dtype;
+static bool chat;
+static int special = SPECIAL_PLAIN, compute, cache = 1;
+
+static const char *const cache_words[] = { "f32", "f16", "bf16", NULL };
+static const enum dtype cache_dtypes[] = { DTYPE_F32, DTYPE_F16, DTYPE_BF16 };
+
+static struct cmd_decode d = {
+	.tokens = NOT_GIVEN, .samples = 1, .keep = 1, .logprobs = DECODE_NO_LOGPROBS
+};
 
 static const struct cmd_option options[] = {
 	CMD_TEXT('p', "prompt", &prompt_text, "TEXT", "the text to go on with (default: stdin)"),
 	CMD_PATH('f', "file", &prompt_path, "FILE", "a file that holds it"),
+	CMD_PATH(0, "messages", &messages_path, "FILE",
+		 "a conversation to answer: JSON, as tokenize --messages reads it"),
+	CMD_FLAG(0, "chat", &chat, "a conversation: a message a line, an answer after each"),
+	CMD_TEXT(0, "system", &system_text, "TEXT", "of --chat: the system's message"),
+	CMD_TEXT(0, "chat-template", &template_name, "NAME",
+		 "of messages: chatml, smollm2, llama3, gemma, mistral or qwen (default: the "
+		 "model's)"),
+	CMD_OPTIONAL(
+		0, "step", &step, "HOW",
+		"logits out, the id of the next token in: N largest (default 20; 0: all) or npy"),
+	CMD_FLAG(0, "jsonl", &jsonl, "requests as JSON lines, from -f or stdin; an answer a line"),
+	CMD_SIZE(0, "parallel", &parallel, 1, ENGINE_SEQUENCES_MAX / 2,
+		 "of --jsonl: texts at a time (default 16)"),
+	CMD_FLAG(0, "batch-invariant", &batch_invariant,
+		 "of --jsonl: a request alone gives the very text that it gives among others"),
+	CMD_PATH(0, "prompt-cache", &cache_path, "FILE",
+		 "keep what the prompt left in the cache, and take it from there the next time"),
 	CMD_PATH('t', "tokenizer", &tokenizer_path, "FILE", "the tokenizer (default: the model's)"),
 	CMD_ENUM(0, "special", &special, cmd_special_words, "HOW",
 		 "special tokens in the prompt: plain (default), parse or refuse"),
-	CMD_SIZE('n', "tokens", &tokens, 0, CONTEXT_MOST,
-		 "new tokens at most (default 128); 0: to the end of the context"),
-	CMD_SIZE('c', "ctx", &context, 1, CONTEXT_MOST,
+	CMD_SIZE('n', "tokens", &d.tokens, 0, CONTEXT_MOST,
+		 "new tokens at most (default 128; of answers 0); 0: to the end of the context"),
+	CMD_SIZE('c', "ctx", &d.context, 1, CONTEXT_MOST,
 		 "tokens of prompt and text together (default: as many as are asked for)"),
-	CMD_FLAG(0, "ignore-eos", &ignore_eos, "an end of text does not end it"),
+	CMD_FLAG(0, "context-shift", &d.shift,
+		 "in a full context go on after --keep tokens and half of the others"),
+	CMD_SIZE(0, "keep", &d.keep, 0, CONTEXT_MOST,
+		 "the first tokens, which --context-shift leaves (default 1)"),
 	CMD_TEXTS('s', "stop", &stop_list, "TEXT", "end before this text; may be given again"),
-	CMD_REAL(0, "temperature", &temperature, 0, 1e6,
-		 "what logits are divided by; 0: the most probable token (default)"),
-	CMD_SIZE(0, "top-k", &top_k, 0, INT32_MAX, "draw from the N most probable; 0: all"),
-	CMD_REAL(0, "top-p", &top_p, 1e-9, 1,
-		 "draw from the fewest that have this probability together (default 1)"),
-	CMD_REAL(0, "min-p", &min_p, 0, 1,
-		 "draw from those with this share of the largest probability (default 0)"),
-	CMD_SIZE(0, "seed", &cmd_graph.seed, 0, UINT64_MAX, "what draws are made of (default 0)"),
-	CMD_FLAG(0, "echo", &echo, "the prompt before the text"),
-	CMD_SIZE(0, "logprobs", &k_logprobs, 0, LOGPROBS_MOST,
+	CMD_SIZE(0, "samples", &d.samples, 1, SAMPLES_MOST,
+		 "go on so often, each anew (default 1)"),
+	CMD_SAMPLING,
+	CMD_FLAG(0, "echo", &d.echo, "the prompt before the text"),
+	CMD_SIZE(0, "logprobs", &d.logprobs, 0, LOGPROBS_MOST,
 		 "a row for each token, with the N most probable, in the place of the text"),
-	CMD_ENUM(0, "dtype", &dtype, cmd_dtype_words, "TYPE",
+	CMD_ENUM(0, "compute", &compute, cmd_dtype_words, "TYPE",
 		 "what is computed in: f32 (default) or bf16"),
+	CMD_ENUM(0, "cache-dtype", &cache, cache_words, "TYPE",
+		 "what keys and values are kept in: f32, f16 (default) or bf16"),
 	CMD_GRAPH,
 	CMD_FLAG(0, "op-stats", &cmd_graph.op_stats,
 		 "a table of what ran for each new token, on stderr"),
@@ -64,225 +95,279 @@ static const struct cmd_spec spec = {
 	.operands = "model",
 	.summary = "let a language model go on with a text",
 	.options = options,
-	.notes = "MODEL is a folder or a .gguf. Order: temperature, top-k, top-p, min-p, the draw.",
+	.notes =
+		"MODEL is a folder or a .gguf. Steps: penalties, dry, top-n-sigma, top-k, typical, "
+		"top-p, min-p, temperature; then the draw.",
 	.min_operands = 1,
 	.max_operands = 1,
 };
 
-static struct cmd_lm lm;
 static char *text; /* the prompt: owned */
 static size_t text_size;
 static int32_t *prompt; /* its tokens: owned */
 static size_t n_prompt;
-static struct session *session;
-static struct sampler *sampler;
-static struct stop_text *stops;
-static struct bytes *stop_strings; /* owned */
-static struct buffer certain;	   /* text that no stop can take back */
-static struct logprob *best;	   /* owned: room for --logprobs */
-static bool with_logprobs;
-static uint64_t started, first_token;
 
-/* --- opening --- */
+/* --- what was asked for --- */
 
-static void read_prompt(void)
+static void check_jsonl(void)
+{
+	if ((parallel || batch_invariant) && !jsonl)
+		cmd_misuse("--parallel and --batch-invariant go with --jsonl");
+	if (jsonl &&
+	    (prompt_text || messages_path || chat || step || d.echo || d.shift || cache_path))
+		cmd_misuse("--jsonl takes requests from -f or stdin, and does not go with -p, "
+			   "--messages, --chat, --step, --echo, --context-shift or --prompt-cache");
+	if (cache_path && (chat || step))
+		cmd_misuse("--prompt-cache does not go with --chat or --step");
+}
+
+static void check_options(void)
+{
+	const int sources =
+		(prompt_text != NULL) + (prompt_path != NULL) + (messages_path != NULL) + chat;
+	const bool has_logprobs = d.logprobs != DECODE_NO_LOGPROBS;
+
+	if (sources > 1)
+		cmd_misuse("-p, -f, --messages and --chat: only one of them");
+	check_jsonl();
+	if (step && !prompt_text && !prompt_path && !messages_path)
+		cmd_misuse(
+			"--step: the prompt comes by -p, -f or --messages; stdin is the chooser's");
+	if (d.echo && (has_logprobs || step || messages_path || chat))
+		cmd_misuse("--echo goes with a text alone: not with --logprobs, --step, --messages "
+			   "or --chat");
+	if (has_logprobs && (step || chat))
+		cmd_misuse("--logprobs does not go with --step or --chat");
+	if (d.samples > 1 && (step || chat))
+		cmd_misuse("--samples does not go with --step or --chat");
+	if (template_name && !messages_path && !chat && !jsonl)
+		cmd_misuse("--chat-template goes with --messages, --chat or --jsonl");
+	if (system_text && !chat)
+		cmd_misuse("--system goes with --chat");
+	if (d.shift && step)
+		cmd_misuse("--context-shift does not go with --step");
+}
+
+static void make_stops(void)
+{
+	struct stop_text *trial;
+
+	d.stops = mem_new(stop_list.n, sizeof(*d.stops));
+	cmd_check(d.stops ? 0 : -1);
+	d.n_stops = stop_list.n;
+	for (size_t i = 0; i < stop_list.n; i++)
+		d.stops[i] = bytes_of(stop_list.items[i]);
+	if (stop_text_new(&trial, d.stops, d.n_stops) < 0)
+		cmd_misuse("--stop: %s", err_text());
+	stop_text_free(trial);
+}
+
+/* --- the prompt --- */
+
+static void read_text(void)
 {
 	if (prompt_text) {
 		text_size = strlen(prompt_text);
 		text = mem_copy(prompt_text, text_size);
 		cmd_check(text ? 0 : -1);
-		return;
+	} else {
+		cmd_check(file_read(cmd_input(prompt_path), PROMPT_MOST, &text, &text_size));
 	}
-	cmd_check(file_read(cmd_input(prompt_path), PROMPT_MOST, &text, &text_size));
-}
-
-static void encode_prompt(void)
-{
-	cmd_check(prompt_encode(&prompt, &n_prompt, lm.tokenizer, lm.model.config,
+	cmd_check(prompt_encode(&prompt, &n_prompt, d.lm.tokenizer, d.lm.model.config,
 				(struct bytes){ text, text_size }, (enum special_mode)special));
 }
 
-/* As many as --ctx says; else what was asked for, as far as the model goes. */
+static enum chat which_chat(void)
+{
+	return cmd_chat(tokenizer_spec(d.lm.tokenizer), d.lm.tokenizer_path, "--chat-template",
+			template_name);
+}
+
+/* Of requests with messages, which need one. */
+static bool has_template(void)
+{
+	struct bytes known = tokenizer_spec(d.lm.tokenizer)->chat_template;
+
+	return jsonl && (template_name || (known.size && chat_recognise(known) != CHAT_NONE));
+}
+
+/* The template's end of a turn ends an answer, whatever the model says of ends. */
+static void add_end(enum chat c)
+{
+	struct conversation *one;
+
+	cmd_check(conversation_new(&one, d.lm.tokenizer, c));
+	cmd_check(text_ends_add(&d.ends, conversation_end(one)));
+	conversation_free(one);
+}
+
+static void encode_messages(struct bytes record, const char *name, uint64_t line)
+{
+	const struct record_options o = { .input = RECORD_MESSAGES,
+					  .field = "messages",
+					  .chat = which_chat(),
+					  .generation_prompt = true };
+	struct encoded_record out = { 0 };
+	struct record_encoder *e;
+
+	cmd_check(record_encoder_new(&e, d.lm.tokenizer, &o));
+	cmd_check(record_encode(e, record, &(struct record_place){ .name = name, .line = line },
+				&out));
+	prompt = mem_new(out.encoding.n, sizeof(*prompt));
+	cmd_check(prompt ? 0 : -1);
+	for (size_t i = 0; i < out.encoding.n; i++)
+		prompt[i] = (int32_t)out.encoding.ids[i];
+	n_prompt = out.encoding.n;
+	encoded_record_free(&out);
+	record_encoder_free(e);
+	add_end(o.chat);
+}
+
+static void read_messages(void)
+{
+	struct jsonl *in;
+	struct bytes record;
+
+	cmd_check(jsonl_open(&in, cmd_input(messages_path), NULL));
+	if (cmd_check(jsonl_next(in, &record)) == 0)
+		cmd_die("%s: no conversation", jsonl_name(in));
+	encode_messages(record, jsonl_name(in), jsonl_line(in));
+	if (cmd_check(jsonl_next(in, &record)) > 0)
+		cmd_die("%s:%" PRIu64 ": a second conversation, and one is answered",
+			jsonl_name(in), jsonl_line(in));
+	jsonl_close(in);
+}
+
+/* --- the context --- */
+
+/* What a person can do about it: L11 of the cases. */
+static void refuse_prompt(uint64_t most)
+{
+	if (d.context)
+		cmd_die("a prompt of %zu tokens; --ctx allows %" PRIu64
+			": a longer --ctx, up to the model's %" PRIu64 ", or a shorter prompt",
+			n_prompt, most, d.lm.model.config->context);
+	cmd_die("a prompt of %zu tokens; the model's context is %" PRIu64
+		": a shorter prompt, or --ctx %zu where the model is to go on past what it learned",
+		n_prompt, most, n_prompt + 1);
+}
+
+/* What there is to be room for, unless --ctx says it. */
+static uint64_t wanted_context(void)
+{
+	uint64_t wanted = n_prompt + d.tokens;
+
+	if (!chat && !step)
+		return d.tokens ? wanted : UINT64_MAX;
+	return wanted > TALK ? wanted : TALK;
+}
+
+/* As many as --ctx says; else what is wanted, as far as the model goes. */
 static size_t choose_context(void)
 {
-	uint64_t most = context ? context : lm.model.config->context;
+	uint64_t model = d.lm.model.config->context, most = d.context ? d.context : model;
+	uint64_t wanted = wanted_context();
 
 	if (n_prompt > most)
-		cmd_die("a prompt of %zu tokens; %s %" PRIu64, n_prompt,
-			context ? "--ctx allows" : "the model's context is", most);
-	if (!context && tokens && n_prompt + tokens < most)
-		return n_prompt + (size_t)tokens;
+		refuse_prompt(most);
+	if (!d.context && wanted < most)
+		most = wanted;
+	if (d.shift && d.keep + 1 >= most)
+		cmd_misuse("--keep %" PRIu64 ": the context of %" PRIu64
+			   " tokens has to have room for two more",
+			   d.keep, most);
 	return (size_t)most;
 }
 
-static void make_session(void)
-{
-	struct plan_options plan = { 0 };
+/* --- all --- */
 
-	cmd_plan_options(&plan);
-	cmd_check(session_new(&session, lm.model.config, lm.model.store,
-			      &(struct session_options){
-				      .backend = plan.backend,
-				      .team = plan.team,
-				      .compute = cmd_dtype(dtype),
-				      .cache = DTYPE_F32,
-				      .context = choose_context(),
-				      .rope_paired = lm.model.rope_paired,
-				      .memory = plan.memory,
-				      .without = plan.without,
-				      .strict = plan.strict,
-			      }));
-	plan_measure(session_plan(session), cmd_graph.op_stats);
-	cmd_check(sampler_new(&sampler,
-			      &(struct sampler_options){ .temperature = temperature,
-							 .top_k = (size_t)top_k,
-							 .top_p = top_p,
-							 .min_p = min_p,
-							 .seed = cmd_graph.seed },
-			      (size_t)lm.model.config->vocab_size));
+static size_t failed; /* requests */
+
+static void open_model(const char *path)
+{
+	const struct tokenizer_spec *s;
+
+	cmd_lm_open(&d.lm, path, tokenizer_path, NULL);
+	s = tokenizer_spec(d.lm.tokenizer);
+	cmd_check(text_ends_find(&d.ends, d.lm.model.config, s, path));
+	if (messages_path)
+		read_messages();
+	else if (chat || has_template())
+		add_end(which_chat());
+	if (!messages_path && !chat && !jsonl)
+		read_text();
+	d.ends_count = !cmd_sampling.ignore_eos;
+	cmd_sampling_options(&d.sampling, d.lm.tokenizer, (size_t)d.lm.model.config->vocab_size,
+			     &d.ends);
 }
 
-static void make_stops(void)
+/* How many requests could not be answered. */
+static size_t answer_requests(void)
 {
-	stop_strings = mem_new(stop_list.n, sizeof(*stop_strings));
-	cmd_check(stop_strings ? 0 : -1);
-	for (size_t i = 0; i < stop_list.n; i++)
-		stop_strings[i] = bytes_of(stop_list.items[i]);
-	if (stop_text_new(&stops, stop_strings, stop_list.n) < 0)
-		cmd_misuse("--stop: %s", err_text());
+	const struct cmd_decode_jsonl_options o = {
+		.lm = &d.lm,
+		.input = prompt_path,
+		.parallel = (size_t)parallel,
+		.context = (size_t)d.context,
+		.batch_invariant = batch_invariant,
+		.compute = d.compute,
+		.cache = d.cache,
+		.special = (enum special_mode)special,
+		.chat = has_template() ? which_chat() : CHAT_NONE,
+		.ends = d.ends.ids,
+		.n_ends = d.ends.n,
+		.defaults = { .tokens = (size_t)d.tokens,
+			      .sampler = d.sampling,
+			      .samples = (size_t)d.samples,
+			      .logprobs = d.logprobs == DECODE_NO_LOGPROBS ? REQUEST_NO_LOGPROBS
+									   : (size_t)d.logprobs,
+			      .ignore_eos = cmd_sampling.ignore_eos,
+			      .stops = d.stops,
+			      .n_stops = d.n_stops },
+	};
+
+	if (d.samples > REQUEST_SAMPLES_MAX)
+		cmd_misuse("--samples: of --jsonl at most %d", REQUEST_SAMPLES_MAX);
+	return cmd_decode_jsonl(&o);
 }
 
-/* --- output --- */
-
-static void print_certain(void)
+static void run(void)
 {
-	cmd_check(buffer_check(&certain));
-	if (certain.size == 0)
+	const struct bytes whole = { text, text_size };
+
+	if (jsonl) {
+		failed = answer_requests();
 		return;
-	if (!with_logprobs) {
-		cmd_print_bytes(buffer_bytes(&certain));
-		cmd_flush();
 	}
-	buffer_clear(&certain);
-}
-
-static int take_piece(void *to, struct bytes piece)
-{
-	int found = cmd_check(stop_text_add(stops, piece, &certain));
-
-	print_certain();
-	return found;
-}
-
-static void print_token(int32_t id, double logprob)
-{
-	cmd_printf("%" PRId32 "\t", id);
-	cmd_print_quoted(tokenizer_piece(lm.tokenizer, (uint32_t)id));
-	cmd_printf("\t%.6f", logprob);
-}
-
-/* Place, id, text and logarithm, and three columns for each of the most probable. */
-static void print_row(int32_t id, const float *logits)
-{
-	size_t n = (size_t)lm.model.config->vocab_size, k = k_logprobs < n ? (size_t)k_logprobs : n;
-	double own;
-
-	logprobs(logits, n, k, best, id, &own);
-	cmd_printf("%zu\t", session_length(session));
-	print_token(id, own);
-	for (size_t i = 0; i < k; i++) {
-		cmd_print_char('\t');
-		print_token(best[i].id, best[i].value);
-	}
-	cmd_print_char('\n');
-	cmd_flush();
-}
-
-static int take_token(void *to, int32_t id, const float *logits)
-{
-	if (!first_token)
-		first_token = clock_ns();
-	if (with_logprobs)
-		print_row(id, logits);
-	return 0;
-}
-
-/* --- the work --- */
-
-static const char *reason_of(const struct generate_result *r)
-{
-	if (r->reason == GENERATE_STOP)
-		return "an end of text";
-	if (r->reason == GENERATE_CANCEL)
-		return "a stop";
-	return tokens && r->tokens == tokens ? "as many as asked for" : "the context is full";
-}
-
-static void report(const struct generate_result *r, uint64_t read, uint64_t prompted, uint64_t now)
-{
-	double prompt_time = clock_seconds(read, prompted);
-
-	cmd_note("prompt: %zu tokens in %.3f s, %.1f tokens/s", n_prompt, prompt_time,
-		 (double)n_prompt / prompt_time);
-	if (r->tokens > 1)
-		cmd_note("first token after %.3f s, then %.1f tokens/s",
-			 clock_seconds(started, first_token),
-			 (double)(r->tokens - 1) / clock_seconds(first_token, now));
-	cmd_note("%zu tokens: %s", r->tokens, reason_of(r));
-}
-
-static void go_on(void)
-{
-	struct generate_options o = { .tokens = (size_t)tokens,
-				      .stops = lm.model.config->eos.ids,
-				      .n_stops = ignore_eos ? 0 : lm.model.config->eos.n,
-				      .before = prompt,
-				      .n_before = n_prompt,
-				      .piece = take_piece,
-				      .token = take_token };
-	struct generate_result r;
-	uint64_t read = clock_ns(), prompted;
-
-	if (echo) {
-		cmd_write(text, text_size);
-		cmd_flush();
-	}
-	cmd_check(session_append(session, prompt, n_prompt));
-	prompted = clock_ns();
-	cmd_check(generate(session, sampler, lm.tokenizer, &o, &r));
-	report(&r, read, prompted, clock_ns());
-	stop_text_end(stops, &certain);
-	print_certain();
-	if (!with_logprobs)
-		cmd_print_char('\n');
+	cmd_decode_open(&d, choose_context(), d.samples > 1);
+	if (chat)
+		cmd_decode_chat(&d, which_chat(), system_text);
+	else if (step)
+		cmd_decode_step(&d, prompt, n_prompt, step);
+	else
+		cmd_decode_text(&d, prompt, n_prompt, whole);
 }
 
 int main(int argc, char **argv)
 {
-	started = clock_ns();
+	d.started = clock_ns();
 	cmd_begin(&spec, &argc, &argv);
-	with_logprobs = k_logprobs != NOT_GIVEN;
-	if (prompt_text && prompt_path)
-		cmd_misuse("-p and -f: only one of them");
-	if (echo && with_logprobs)
-		cmd_misuse("--echo and --logprobs: only one of them");
+	check_options();
 	make_stops();
-	cmd_lm_open(&lm, argv[0], tokenizer_path, NULL);
-	read_prompt();
-	encode_prompt();
-	make_session();
-	best = mem_new(with_logprobs ? (size_t)k_logprobs + 1 : 1, sizeof(*best));
-	cmd_check(best ? 0 : -1);
-	go_on();
-	cmd_op_stats(session_plan(session), NULL);
-	session_free(session);
-	sampler_free(sampler);
-	stop_text_free(stops);
-	buffer_free(&certain);
-	free(best);
-	free(stop_strings);
+	if (d.tokens == NOT_GIVEN)
+		d.tokens = chat || messages_path || step ? 0 : TOKENS;
+	d.compute = cmd_dtype(compute);
+	d.cache = cache_dtypes[cache];
+	d.prompt_cache = cache_path;
+	open_model(argv[0]);
+	run();
+	session_free(d.session);
+	sampler_free(d.sampler);
+	cmd_sampling_free();
+	text_ends_free(&d.ends);
+	free(d.stops);
 	free(prompt);
 	free(text);
-	cmd_lm_close(&lm);
-	return cmd_end();
+	cmd_lm_close(&d.lm);
+	return cmd_end() || failed ? 2 : 0;
 }

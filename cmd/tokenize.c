@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/cmd_chat.h"
 #include "formats/jsonl.h"
 #include "formats/token_stream.h"
 #include "formats/tokenizer_file.h"
@@ -129,28 +130,6 @@ static void set_field(size_t i, const char *text)
 		cmd_misuse("--fields: %s: %s", text, err_text());
 }
 
-static enum chat chat_of(const struct tokenizer_spec *s)
-{
-	enum chat chat;
-
-	if (template_name) {
-		chat = chat_by_name(template_name);
-		if (chat == CHAT_NONE)
-			cmd_misuse("--template: '%s' is not one of chatml, smollm2, llama3, gemma, "
-				   "mistral or qwen",
-				   template_name);
-		return chat;
-	}
-	if (s->chat_template.size == 0)
-		cmd_die("%s has no chat template: name one with --template", tokenizer_path);
-	chat = chat_recognise(s->chat_template);
-	if (chat == CHAT_NONE)
-		cmd_die("%s has a chat template that is not known here: name the one that it is "
-			"like with --template",
-			tokenizer_path);
-	return chat;
-}
-
 static void set_sampling(struct record_options *o, const struct tokenizer_spec *s)
 {
 	static struct model_sampling sampling;
@@ -185,7 +164,7 @@ static struct record_options record_options(const struct tokenizer_spec *s)
 	};
 
 	if (messages)
-		o.chat = chat_of(s);
+		o.chat = cmd_chat(s, tokenizer_path, "--template", template_name);
 	if (fields.n > sizeof(record_fields) / sizeof(*record_fields))
 		cmd_misuse("--fields: at most %zu", sizeof(record_fields) / sizeof(*record_fields));
 	for (size_t i = 0; i < fields.n; i++)

@@ -6,6 +6,7 @@
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
 #include "lib/data/encode_record_parts.h"
+#include "lib/text/encode_part.h"
 
 #define FIELDS_MAX 64
 
@@ -14,25 +15,6 @@
 static struct bytes token_text(const struct tokenizer *t, uint32_t id)
 {
 	return id == TOKEN_NONE ? (struct bytes){ "", 0 } : tokenizer_piece(t, id);
-}
-
-static bool has_special(const struct tokenizer_spec *s, const char *text)
-{
-	for (size_t i = 0; i < s->n_added; i++)
-		if (s->added[i].special && bytes_are(s->added[i].text, text))
-			return true;
-	return false;
-}
-
-static int check_template(const struct tokenizer_spec *s, enum chat chat)
-{
-	for (const char *const *t = chat_specials(chat); *t; t++)
-		if (!has_special(s, *t))
-			return err_set(ERR_MISSING,
-				       "the template %s needs the special token %s, which the "
-				       "tokenizer lacks",
-				       chat_name(chat), *t);
-	return 0;
 }
 
 static int check_options(const struct tokenizer_spec *s, const struct record_options *o)
@@ -49,7 +31,7 @@ static int check_options(const struct tokenizer_spec *s, const struct record_opt
 	if (o->input == RECORD_FIELDS && (o->n_fields == 0 || o->n_fields > FIELDS_MAX))
 		return err_set(ERR_ARGUMENT, "%zu fields: 1 to %d can be read", o->n_fields,
 			       FIELDS_MAX);
-	return o->input == RECORD_MESSAGES ? check_template(s, o->chat) : 0;
+	return o->input == RECORD_MESSAGES ? encode_part_check(s, o->chat) : 0;
 }
 
 int record_encoder_new(struct record_encoder **out, const struct tokenizer *t,
@@ -150,52 +132,22 @@ static int append(struct encoding *to, const struct encoding *from, bool offsets
 	return 0;
 }
 
-/* A vocabulary may have a special token's text as a piece, and some models then make it of plain text. */
-static int check_plain(const struct record_encoder *e)
-{
-	for (size_t i = 0; i < e->part.n; i++) {
-		const struct added_spec *a = tokenizer_added(e->tokenizer, e->part.ids[i]);
-
-		if (a && a->special && a->id != tokenizer_spec(e->tokenizer)->model.unk)
-			return err_set(ERR_FORMAT,
-				       "text becomes the special token " BYTES_FMT
-				       ", which this tokenizer makes of it",
-				       BYTES_ARG(a->text));
-	}
-	return 0;
-}
-
-static enum encode_start start_of(const struct record_encoder *e, size_t i,
-				  const struct encoding *before)
-{
-	if (e->parts[i].spaced)
-		return START_INSIDE;
-	if (before->n == 0)
-		return START_DOCUMENT;
-	return tokenizer_added(e->tokenizer, before->ids[before->n - 1]) ? START_SECTION
-									 : START_INSIDE;
-}
-
 /* Part I into e->part; BEFORE is what the parts before it gave. */
-static int encode_part(struct record_encoder *e, size_t i, const struct encoding *before,
-		       uint64_t document)
+static int encode_one(struct record_encoder *e, size_t i, const struct encoding *before,
+		      uint64_t document)
 {
 	const struct record_part *p = &e->parts[i];
+	const struct text_part part = { p->text, p->scaffold, p->spaced };
 	struct encode_options o = e->o.encode;
 	struct model_sampling sampling;
 
-	o.start = start_of(e, i, before);
-	if (p->scaffold) {
-		o.special = SPECIAL_PARSE;
-		o.sampling = NULL;
-	} else if (o.sampling) {
+	if (o.sampling) {
 		sampling = *o.sampling;
 		sampling.document = document;
 		sampling.position = (uint64_t)i << 40;
 		o.sampling = &sampling;
 	}
-	if (encoder_run(e->encoder, p->text, &o, &e->part) < 0 ||
-	    (!p->scaffold && check_plain(e) < 0))
+	if (encode_part(e->encoder, e->tokenizer, &part, &o, before->ids, before->n, &e->part) < 0)
 		return p->field	     ? err_prefix("\"%s\"", p->field)
 		       : p->scaffold ? err_prefix("the template's text")
 				     : err_prefix("the %s's text", token_role_name(p->role));
@@ -210,7 +162,7 @@ static int encode_parts(struct record_encoder *e, uint64_t document, struct enco
 	for (size_t i = 0; i < e->n; i++) {
 		uint64_t start = out->encoding.n;
 
-		if (encode_part(e, i, &out->encoding, document) < 0 ||
+		if (encode_one(e, i, &out->encoding, document) < 0 ||
 		    append(&out->encoding, &e->part, e->o.encode.offsets, at) < 0 ||
 		    add_run(out, start, e->part.n, e->parts[i].role) < 0)
 			return -1;

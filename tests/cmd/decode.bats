@@ -52,25 +52,6 @@ other()
 	same_bytes a "$out"
 }
 
-@test 'seeds draw other texts; of one token to draw from there is nothing to draw' {
-	works decode -q -n 20 --temperature 2 -p the model
-	cp "$out" a
-	works decode -q -n 20 --temperature 2 --seed 1 -p the model
-	other a "$out"
-	works decode -q -n 20 -p the model
-	cp "$out" greedy
-	other a greedy
-	works decode -q -n 20 --temperature 2 --top-k 1 -p the model
-	same_bytes greedy "$out"
-	works decode -q -n 20 --temperature 2 --top-p 0.000001 -p the model
-	same_bytes greedy "$out"
-	works decode -q -n 20 --temperature 2 --min-p 1 -p the model
-	same_bytes greedy "$out"
-	works decode -q -n 5 --temperature 2 -p the model
-	head -c "$(($(wc -c <"$out") - 1))" "$out" >short
-	head -c "$(wc -c <short)" a | cmp - short
-}
-
 @test 'stops: any part of the text, over the borders of tokens' {
 	local text i stop
 
@@ -87,32 +68,58 @@ other()
 	misused decode -p the --stop '' model
 }
 
-@test 'the context: what fits, what is refused' {
+@test 'the context: what fits, what is refused and what to do (L11)' {
+	local n
+
 	said decode -n 0 --ignore-eos -p the model
 	has "$err" 'the context is full'
 	said decode -n 5 --ignore-eos -p the model
 	has "$err" '5 tokens: as many as asked for' 'first token after'
-	refuses decode -q --ctx 2 -p 'the tokens of a text that is long' model
-	one_line_error '--ctx allows 2'
+	works tokenize -q -t tok --ids --raw - <<<'the tokens of a text'
+	n=$(wc -w <"$out")
+	# as long as the context: one token, which needs no room; longer: refused
+	said decode -n 0 --ignore-eos --ctx "$n" -p $'the tokens of a text\n' model
+	has "$err" '1 tokens: the context is full'
+	refuses decode -q --ctx $((n - 1)) -p $'the tokens of a text\n' model
+	one_line_error "a prompt of $n tokens; --ctx allows $((n - 1))" 'a longer --ctx' 'a shorter prompt'
 	refuses decode -q -f "$BATS_FILE_TMPDIR/text" model
-	one_line_error "the model's context is 64"
+	one_line_error "the model's context is 64" 'a shorter prompt'
 }
 
-@test 'an end of text ends it, unless it is told not to' {
-	local eos at
+@test 'a full context is shifted when that is asked for; places go on' {
+	works decode -q -n 100 --ctx 32 --context-shift --keep 4 --ignore-eos --logprobs 0 -p 'the tokens of' model
+	[ "$(wc -l <"$out")" = 100 ]
+	awk -F '\t' 'NR > 1 && $1 != last + 1 { exit 1 } { last = $1 }' "$out"
+	said decode -n 100 --ctx 32 --context-shift --ignore-eos -p 'the tokens of' model
+	has "$err" 'the context was shifted 5 times'
+	misused decode -q -n 100 --ctx 32 --context-shift --keep 31 -p the model
+	works decode -q -n 10 --ignore-eos -p 'the tokens of' model
+	cp "$out" plain
+	works decode -q -n 10 --ctx 32 --context-shift --ignore-eos -p 'the tokens of' model
+	same_bytes plain "$out"
+}
 
-	works decode -q -n 30 --logprobs 0 --ignore-eos --temperature 2 -p the model
-	cp "$out" all
-	# the first one from the sixth on that did not come before
-	at=$(awk -F '\t' 'NR > 5 && !seen[$2] { print NR; exit } { seen[$2] = 1 }' all)
-	eos=$(sed -n "${at}p" all | cut -f 2)
-	head -n $((at - 1)) all >before
-	sed -i -E 's/"eos_token_id": *[0-9]+/"eos_token_id": '"$eos"'/' model/*.json
-	said decode -n 30 --logprobs 0 --temperature 2 -p the model
-	same_bytes before "$out"
-	has "$err" "$((at - 1)) tokens: an end of text"
-	works decode -q -n 30 --logprobs 0 --ignore-eos --temperature 2 -p the model
-	same_bytes all "$out"
+@test 'every token that ends texts: the configuration, generation_config.json, the tokenizer (L09)' {
+	local all at second
+
+	works decode -q -n 40 --logprobs 0 --ignore-eos --temperature 2 -p the model
+	# two tokens that come for the first time at their places
+	mapfile -t all < <(awk -F '\t' 'NR > 5 && !seen[$2] { print NR " " $2 } { seen[$2] = 1 }' "$out")
+	read -r at first <<<"${all[0]}"
+	second=${all[2]#* }
+	head -n $((at - 1)) "$out" >before
+	sed -i -E 's/"eos_token_id": *[0-9]+/"eos_token_id": '"$second"'/' model/config.json
+	printf '{"eos_token_id": [%s, %s]}\n' "$second" "$first" >model/generation_config.json
+	said decode -n 40 --logprobs 0 --temperature 2 --logit-bias "$second=0" -p the model
+	has "$err" 'an end of text'
+	# where neither is banned the draws are others; both end it, and under --ignore-eos neither comes
+	[ "$(cut -f 2 "$out" | grep -cx -e "$first" -e "$second")" = 0 ]
+	works decode -q -n 60 --logprobs 0 --ignore-eos --temperature 2 -p the model
+	[ "$(wc -l <"$out")" = 60 ]
+	[ "$(cut -f 2 "$out" | grep -cx -e "$first" -e "$second")" = 0 ]
+	printf '{"eos_token_id": "x"}\n' >model/generation_config.json
+	refuses decode -q -p the model
+	one_line_error generation_config.json eos_token_id
 }
 
 @test 'logarithms: greedy takes the first, they are in order, and all of them sum to 1' {
@@ -133,6 +140,10 @@ other()
 	refuses decode -q -f nowhere model
 	one_line_error nowhere
 	misused decode -q -p x -f y model
+	misused decode -q -p x --chat model
+	misused decode -q --step model
+	misused decode -q -p x --system y model
+	misused decode -q -p x --chat-template chatml model
 	misused decode -q -p x
 	refuses decode -q -p x --memory 1000 model
 	one_line_error '1000 are allowed'
@@ -142,7 +153,53 @@ other()
 	works decode -q -n 3 -p '' model
 }
 
-@test 'a closed or full output is noticed' {
+@test 'a closed or full output is noticed, a pipe that nobody reads kills' {
 	closed_stdout decode -q -p the model
 	on_full_disk decode -q -p the model
+	on_full_disk decode -q --samples 3 -p the model
+	broken_pipe decode -q -p the model
+}
+
+# endless ARG...: decode on a text without an end, in the background with its output in `text`, until there is some; sets pid
+endless()
+{
+	env --default-signal=INT,TERM decode -q -n 0 --ctx 32 --context-shift --ignore-eos --temperature 1 "$@" -p the model >text 2>"$err" &
+	pid=$!
+	for _ in {1..200}; do
+		[ "$(wc -c <text)" -gt 40 ] && return
+		sleep 0.05
+	done
+	complain 'no text'
+}
+
+@test 'SIGINT and SIGTERM: what there is of the text is there, whole, and the tool dies of the signal' {
+	local pid code
+
+	for signal in INT TERM; do
+		endless --stop 'never that'
+		code=0
+		kill -$signal $pid
+		wait $pid || code=$?
+		[ "$code" = $((128 + $(kill -l $signal))) ] || complain "SIG$signal: $code"
+		[ "$(tail -c1 text | od -An -c | tr -d ' ')" = '\n' ] || complain 'no line end'
+		iconv -f utf-8 -t utf-8 text >/dev/null
+	done
+	endless --samples 1000000
+	code=0
+	kill -INT $pid
+	wait $pid || code=$?
+	[ "$code" = 130 ] || complain "SIGINT among samples: $code"
+}
+
+@test 'a limit of memory is an error, not a crash' {
+	local limit refused=0
+
+	for limit in 12000 14000 16000 18000 24000; do
+		try bash -c 'ulimit -v '$limit' && exec decode -q -j 1 -n 5 -p the model'
+		tool=decode
+		# 127: not even the libraries fit
+		[ "$status" = 0 ] || [ "$status" = 127 ] || one_line_error 'out of memory' || complain "at $limit kB"
+		[ "$status" != 2 ] || refused=$((refused + 1))
+	done
+	[ "$refused" -gt 0 ] || [ -n "${NNUTILS_SANITIZED-}" ] || complain 'no limit was too low'
 }

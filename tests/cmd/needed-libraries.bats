@@ -17,7 +17,8 @@ allowed()
 {
 	case $1 in
 	cat-docs) echo "$common libarchive libz" ;;
-	tokenize | detokenize | show-tokens | train-tokenizer | train-lm | init-lm | eval-lm | score-lm | compare-logits | make-golden | decode | export-gguf | import-gguf) echo "$common libpcre2-8 libz" ;;
+	tokenize | detokenize | show-tokens | train-tokenizer | train-lm | init-lm | eval-lm | score-lm | compare-logits | make-golden | export-gguf | import-gguf) echo "$common libpcre2-8 libz" ;;
+	decode) echo "$common libpcre2-8 libz libedit" ;;
 	show-graph | plot-log) echo "$common libcairo" ;;
 	*) echo "$common" ;;
 	esac

@@ -1,5 +1,6 @@
 /* tests/unit/test_generate.c - the text of drawn tokens, piece by piece, beside the text of all of them at once */
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,8 +235,77 @@ static void test_empty(void)
 	end(&f);
 }
 
+/* --- a context that is shifted --- */
+
+struct kept {
+	int32_t ids[2 * CONTEXT];
+	size_t n, vocabulary;
+	float *logits; /* of the first token behind the shift */
+};
+
+static int keep_id(void *to, int32_t id, const float *logits)
+{
+	struct kept *k = to;
+
+	if (k->n == CONTEXT + 1)
+		memcpy(k->logits, logits, k->vocabulary * sizeof(*logits));
+	k->ids[k->n++] = id;
+	return 0;
+}
+
+static double farthest(const float *a, const float *b, size_t n)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		most = fmax(most, fabs((double)a[i] - (double)b[i]));
+	return most;
+}
+
+/* Behind the shift is what follows the first KEEP and the last half of what else would fit, read as a text. */
+static void test_shift(void)
+{
+	enum { KEEP = 5, LAST = (CONTEXT - KEEP) / 2 };
+	struct sampler_options so = { .temperature = 3, .top_p = 1, .seed = 4 };
+	struct kept k = { .ids = { 65 }, .n = 1 };
+	struct generate_options o = { .tokens = CONTEXT + 60,
+				      .before = (const int32_t[]){ 65 },
+				      .n_before = 1,
+				      .shift = true,
+				      .keep = KEEP,
+				      .token = keep_id,
+				      .to = &k };
+	struct generate_result r;
+	struct sampler *s;
+	struct fixture f;
+	double near, other;
+
+	if (!begin(&f, "fixtures/good/tokenizers/byte-level.json"))
+		return;
+	k.vocabulary = f.config.vocab_size;
+	k.logits = malloc(k.vocabulary * sizeof(*k.logits));
+	tap_works(sampler_new(&s, &so, k.vocabulary), "a sampler");
+	tap_works(session_append(f.session, o.before, 1), "the prompt");
+	tap_works(generate(f.session, s, f.tokenizer, &o, &r), "past the context");
+	tap_is_u64(r.shifts, 1, "it was full once");
+	tap_is_u64(k.n, CONTEXT + 61, "and as many tokens came as were asked for");
+	session_rewind(f.session, 0);
+	tap_works(session_append(f.session, k.ids, KEEP), "the first");
+	tap_works(session_append(f.session, k.ids + CONTEXT + 1 - LAST, LAST), "the last ones");
+	near = farthest(session_logits(f.session), k.logits, k.vocabulary);
+	session_rewind(f.session, KEEP);
+	tap_works(session_append(f.session, k.ids + CONTEXT + 2 - LAST, LAST - 1), "one less");
+	other = farthest(session_logits(f.session), k.logits, k.vocabulary);
+	tap_ok(near < 1e-6 && other > 1e-5, "logits are off by %g, without one token by %g", near,
+	       other);
+	free(k.logits);
+	sampler_free(s);
+	end(&f);
+}
+
 int main(void)
 {
+	tap_run(test_shift);
 	tap_run(test_text);
 	tap_run(test_ends);
 	tap_run(test_empty);
