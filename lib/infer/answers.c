@@ -11,10 +11,10 @@
 
 #define AHEAD 64 /* requests a place that may wait for an earlier one to end */
 
-/* Beside those under way one whose prompt several answers have, and as many beginnings again. */
+/* Beside those under way one whose prompt several answers have, and some that are beginnings of others. */
 size_t answers_sequences(size_t parallel)
 {
-	return 2 * parallel + 1;
+	return parallel > 1 ? 2 * parallel : 3;
 }
 
 size_t answers_tokens(size_t parallel, size_t context)
@@ -28,7 +28,7 @@ static int make(struct answers *b)
 {
 	size_t n = b->o.parallel;
 
-	b->most_kept = n;
+	b->most_kept = answers_sequences(n) - n - 1;
 	b->places = mem_new(n, sizeof(*b->places));
 	b->kept = mem_new(n + 1, sizeof(*b->kept));
 	b->items = mem_new(n, sizeof(*b->items));
