@@ -94,7 +94,11 @@ void answers_free(struct answers *b)
 
 bool answers_wants(const struct answers *b)
 {
-	return b->waiting < b->o.parallel && b->last - b->first < b->capacity;
+	size_t taken = b->waiting;
+
+	for (size_t i = 0; i < b->o.parallel; i++)
+		taken += b->places[i].entry != NULL;
+	return taken < b->o.parallel && b->last - b->first < b->capacity;
 }
 
 int answers_add(struct answers *b, struct request *r)

@@ -41,7 +41,7 @@ struct answers;
 int answers_new(struct answers **out, const struct answers_options *o);
 void answers_free(struct answers *b); /* NULL is allowed */
 
-/* Whether it is time for another request: fewer are waiting than there are places. */
+/* Whether it is time for another request: fewer are under way and waiting than there are places. */
 bool answers_wants(const struct answers *b);
 /* Takes R, which answers_next gives back. -1: no memory. */
 int answers_add(struct answers *b, struct request *r);
