@@ -312,6 +312,24 @@ static int same_as_kept(const struct gguf_import *i, const struct hf_config *our
 	return got;
 }
 
+/* TEXT is what is to be written of C. A GGUF may have biases here and there; config.json has a word for all of attention's together. */
+static int check_words(const struct gguf_import *i, const struct hf_config *c, struct bytes text)
+{
+	struct hf_config again;
+	struct arena *arena = NULL;
+	int result = -1;
+
+	if (arena_new(&arena) == 0)
+		result = hf_config_parse(&again, arena, text, "config.json");
+	if (result == 0 && (again.qkv_bias != c->qkv_bias || again.out_bias != c->out_bias ||
+			    again.mlp_bias != c->mlp_bias))
+		result = err_set(ERR_UNSUPPORTED,
+				 "%s: its biases are not those that a config.json of %s can say",
+				 model_path(i->model), hf_architecture_name(c->architecture));
+	arena_free(arena);
+	return result;
+}
+
 static int write_config(struct gguf_import *i, struct outdir *d)
 {
 	struct hf_config c = *i->config;
@@ -321,6 +339,8 @@ static int write_config(struct gguf_import *i, struct outdir *d)
 
 	c.dtype = most_common(i);
 	result = hf_config_put(&b, &c);
+	if (result == 0)
+		result = check_words(i, &c, buffer_bytes(&b));
 	if (result == 0)
 		result = same_as_kept(i, &c, &kept);
 	if (result >= 0)

@@ -102,6 +102,28 @@ said()
 	[ ! -e x ]
 }
 
+@test 'a split pattern that no one knows, tensors that no one knows, biases that config.json cannot say' {
+	works export-gguf -q --plain -o plain.gguf model
+	LC_ALL=C sed 's/gpt-2/gpt-X/' plain.gguf >odd.gguf
+	refuses import-gguf -o x odd.gguf
+	has "$err" 'no split pattern is known for "gpt-X"'
+	try import-gguf --allow tokenizer -o x odd.gguf
+	said 'no tokenizer, as allowed'
+	[ ! -e x/tokenizer.json ]
+	sed 's/_bias": false/_bias": true/' model/config.json >c.json
+	init-lm -q -c c.json -t "$BATS_FILE_TMPDIR/tok" -o biased
+	works export-gguf -q --plain -o l.gguf biased
+	copy-model -q --rename 'blk.0.attn_q.bias=blk.0.extra.weight' l.gguf e.gguf
+	refuses import-gguf -o y e.gguf
+	has "$err" '6 tensors' 'blk.0.' '--allow tensors'
+	refuses import-gguf --allow tensors -o y e.gguf
+	has "$err" 'biases'
+	copy-model -q --rename 'blk.0.attn_output.bias=blk.0.other' e.gguf f.gguf
+	try import-gguf --allow tensors -o y f.gguf
+	said 'tensor blk.0.extra.weight: is left out, as allowed'
+	[ ! -e z ]
+}
+
 @test 'a split model' {
 	copy-model -q --shard-size 20k m.gguf parts.gguf
 	works import-gguf -q -o s parts-00001-of-*.gguf
