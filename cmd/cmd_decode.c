@@ -5,7 +5,7 @@
 #include "cmd/cmd.h"
 #include "cmd/cmd_graph.h"
 
-static void say_sampling(const struct cmd_decode *d)
+void cmd_decode_say_sampling(const struct cmd_decode *d)
 {
 	struct buffer words = { 0 };
 
@@ -37,7 +37,6 @@ void cmd_decode_open(struct cmd_decode *d, size_t context, size_t forks)
 			      }));
 	plan_measure(session_plan(d->session), cmd_graph.op_stats);
 	cmd_check(sampler_new(&d->sampler, &d->sampling, (size_t)c->vocab_size));
-	say_sampling(d);
 }
 
 /* --- output --- */

@@ -34,8 +34,10 @@ struct cmd_decode {
 	uint64_t started; /* clock_ns at the start of the tool */
 };
 
-/* A session of CONTEXT tokens with room for FORKS more, and the sampler; what is sampled by is said. */
+/* A session of CONTEXT tokens with room for FORKS more, and the sampler. */
 void cmd_decode_open(struct cmd_decode *d, size_t context, size_t forks);
+/* The steps of sampling, on stderr. */
+void cmd_decode_say_sampling(const struct cmd_decode *d);
 
 /* Text as it becomes certain: what may begin a stop is held back. */
 struct cmd_decode_writer {

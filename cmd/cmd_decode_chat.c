@@ -321,6 +321,7 @@ void cmd_decode_chat(struct cmd_decode *d, enum chat chat, const char *system)
 
 	begin(&t, chat, system);
 	cmd_line_begin("decode");
+	cmd_decode_say_sampling(d);
 	cmd_note("template %s; /help lists commands", chat_name(chat));
 	cmd_line_catch(cmd_line_is_terminal());
 	do {

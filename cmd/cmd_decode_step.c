@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,10 +78,20 @@ static void write_line(struct steps *s, const float *logits)
 	cmd_print_char('\n');
 }
 
+/* A chooser that compares them would not notice. */
+static void check_logits(const struct steps *s, const float *logits)
+{
+	for (size_t i = 0; i < s->d->lm.model.config->vocab_size; i++)
+		if (isnan(logits[i]))
+			cmd_die("at the place %zu: the logit of token %zu is not a number",
+				session_length(s->d->session), i);
+}
+
 static void write_logits(struct steps *s)
 {
 	const float *logits = session_logits(s->d->session);
 
+	check_logits(s, logits);
 	if (s->npy)
 		write_npy(s, logits);
 	else
@@ -134,8 +145,6 @@ void cmd_decode_step(struct cmd_decode *d, const int32_t *prompt, size_t n, cons
 	cmd_check(session_append(d->session, prompt, n));
 	write_logits(&s);
 	while (read_line(&s)) {
-		if (cmd_stop_asked())
-			break;
 		if (s.n_ids > session_context(d->session) - session_length(d->session))
 			cmd_die("stdin:%" PRIu64 ": the context of %zu tokens is full: --ctx N "
 				"makes a longer one",

@@ -175,6 +175,7 @@ void cmd_decode_text(struct cmd_decode *d, const int32_t *prompt, size_t n, stru
 		t.best = mem_new((size_t)d->logprobs + 1, sizeof(*t.best));
 		cmd_check(t.best ? 0 : -1);
 	}
+	cmd_decode_say_sampling(d);
 	if (d->echo) {
 		cmd_print_bytes(text);
 		cmd_flush();

@@ -144,8 +144,9 @@ static void check_options(void)
 		cmd_misuse("--chat-template goes with --messages, --chat or --jsonl");
 	if (system_text && !chat)
 		cmd_misuse("--system goes with --chat");
-	if (d.shift && step)
-		cmd_misuse("--context-shift does not go with --step");
+	if (step && (d.shift || stop_list.n || d.tokens != NOT_GIVEN))
+		cmd_misuse("--step: the chooser says what ends: not with -n, --stop or "
+			   "--context-shift");
 }
 
 static void make_stops(void)
@@ -299,6 +300,10 @@ static void open_model(const char *path)
 	d.ends_count = !cmd_sampling.ignore_eos;
 	cmd_sampling_options(&d.sampling, d.lm.tokenizer, (size_t)d.lm.model.config->vocab_size,
 			     &d.ends);
+	if (step &&
+	    (d.sampling.temperature != 0 || d.sampling.n_bias ||
+	     sampler_has(&d.sampling, SAMPLER_PENALTIES) || sampler_has(&d.sampling, SAMPLER_DRY)))
+		cmd_misuse("--step: the chooser chooses, and no option of sampling does");
 }
 
 /* How many requests could not be answered. */

@@ -219,4 +219,7 @@ chooser()
 	try decode -q --step --ctx 4 -p the model <<<$'5 6 7 8 9\nend'
 	one_line_error 'the context of 4 tokens is full'
 	misused decode -q --step=many -p the model
+	misused decode -q --step --temperature 1 -p the model
+	misused decode -q --step --logit-bias 5=1 -p the model
+	misused decode -q --step -n 5 -p the model
 }
