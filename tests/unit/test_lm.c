@@ -187,7 +187,7 @@ static void test_families(void)
 
 /* --- documents --- */
 
-/* The rows of [1 2 3][4 5 6 7] with another first token: only the first document changes. */
+/* C14: the rows of [1 2 3][4 5 6 7] with another first token: only the first document changes. */
 static void check_documents(const struct lm *m, const char *family, int level)
 {
 	static const int32_t ids[] = { 1, 2, 3, 4, 5, 6, 7 }, others[] = { 9, 2, 3, 4, 5, 6, 7 };
