@@ -143,13 +143,25 @@ static void read_stream(const char *path)
 	token_reader_close(in);
 }
 
+static uint32_t read_id(struct bytes word, const char *name, uint64_t number)
+{
+	uint32_t n = tokenizer_vocab_size(tokenizer);
+	uint64_t id = 0;
+
+	for (size_t i = 0; i < word.size; i++) {
+		id = word.data[i] >= '0' && word.data[i] <= '9' ? 10 * id + word.data[i] - '0' : n;
+		if (id >= n)
+			cmd_die("%s:%" PRIu64 ": '" BYTES_FMT
+				"' is not an id of the vocabulary, 0 to %" PRIu32,
+				name, number, BYTES_ARG(word), n - 1);
+	}
+	return (uint32_t)id;
+}
+
 static void read_ids_line(struct bytes line, const char *name, uint64_t number)
 {
-	char word[16];
-
 	for (size_t i = 0; i < line.size;) {
 		size_t n = 0;
-		uint64_t id;
 
 		while (i < line.size && strchr(" \t,", line.data[i]))
 			i++;
@@ -157,14 +169,7 @@ static void read_ids_line(struct bytes line, const char *name, uint64_t number)
 			n++;
 		if (n == 0)
 			break;
-		if (n >= sizeof(word))
-			cmd_die("%s:%" PRIu64 ": not an id: " BYTES_FMT, name, number,
-				BYTES_ARG(((struct bytes){ line.data + i, n })));
-		memcpy(word, line.data + i, n);
-		word[n] = '\0';
-		if (number_u64(word, 0, tokenizer_vocab_size(tokenizer) - 1, &id) < 0)
-			cmd_die("%s:%" PRIu64 ": %s", name, number, err_text());
-		add_token((uint32_t)id);
+		add_token(read_id((struct bytes){ line.data + i, n }, name, number));
 		i += n;
 	}
 }
@@ -176,7 +181,7 @@ static void read_ids(const char *path)
 
 	cmd_check(jsonl_open(&in, cmd_input(path), NULL));
 	while (cmd_check(jsonl_next(in, &line)) > 0) {
-		read_ids_line(line, path ? path : "-", jsonl_line(in));
+		read_ids_line(line, cmd_input(path), jsonl_line(in));
 		end_document();
 	}
 	jsonl_close(in);

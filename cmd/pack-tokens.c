@@ -229,6 +229,11 @@ static void note_windows(const char *path)
 	token_pack_close(pack);
 }
 
+static bool marks_documents(void)
+{
+	return to_formats[to] == TOKENS_PACKED || to_formats[to] == TOKENS_STREAM;
+}
+
 static void note_file(struct token_output_file f)
 {
 	char documents[NUMBER_TEXT], tokens[NUMBER_TEXT], added[NUMBER_TEXT], all[NUMBER_TEXT];
@@ -244,6 +249,11 @@ static void note_file(struct token_output_file f)
 	if (c->runs_dropped)
 		cmd_warn("%s: %s of roles have no place in this format, and are lost", name,
 			 number_things(c->runs_dropped, "run", runs));
+	if (c->documents > 1 && separator == TOKEN_NONE && !marks_documents() &&
+	    strcmp(separator_text, "none") != 0)
+		cmd_warn("%s: %s run together: this format marks them by separators alone "
+			 "(--separator ID)",
+			 name, number_things(c->documents, "document", documents));
 	note_windows(f.path);
 }
 
@@ -297,8 +307,10 @@ int main(int argc, char **argv)
 	cmd_begin(&spec, &argc, &argv);
 	paths = argc ? (const char *const *)argv : standard_input;
 	n = argc ? (size_t)argc : 1;
-	if (!check == !output || (check && mix))
-		cmd_usage();
+	if (!check && !output)
+		cmd_misuse("-o PATH is needed, or --check");
+	if (check && (output || mix))
+		cmd_misuse("--check writes nothing: not with %s", mix ? "--mix" : "-o");
 	if (mix) {
 		write_mix(argv, (size_t)argc);
 		return cmd_end();

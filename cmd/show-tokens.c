@@ -118,6 +118,12 @@ static void flush(void)
 
 /* --- the input ------------------------------------------------------------------------------------- */
 
+static _Noreturn void fail_open(bool tokens)
+{
+	cmd_die("%s%s", err_text(),
+		tokens && err_last() == ERR_FORMAT ? "; text needs --raw or --docs" : "");
+}
+
 static struct token_documents *open_input(const char *path)
 {
 	struct token_document_options o = {
@@ -139,10 +145,7 @@ static struct token_documents *open_input(const char *path)
 				    : TOKEN_INPUT_RECORDS;
 	}
 	if (token_documents_open(&d, tokenizer, &o) < 0)
-		cmd_die("%s%s", err_text(),
-			o.input == TOKEN_INPUT_TOKENS && err_last() == ERR_FORMAT
-				? "; text needs --raw or --docs"
-				: "");
+		fail_open(o.input == TOKEN_INPUT_TOKENS);
 	return d;
 }
 
@@ -283,7 +286,8 @@ static void count_tokens(struct token_stats *s, const char *path)
 	path = cmd_input(path);
 	if (!ids_input && token_document_is_pack(path))
 		o.format = TOKENS_PACKED;
-	cmd_check(token_source_open(&in, path, &o));
+	if (token_source_open(&in, path, &o) < 0)
+		fail_open(!ids_input);
 	cmd_check(tokenizer_match(tokenizer, tokenizer_path, token_source_header(in), path));
 	while (cmd_check(token_source_next(in, &e)) > 0) {
 		if (e.kind == TOKEN_EVENT_IDS)

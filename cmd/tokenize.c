@@ -350,9 +350,9 @@ static int read_text(struct bytes *record, struct record_place *place)
 	input.text = NULL;
 	if (input.at == input.n)
 		return 0;
-	place->name = input.paths[input.at];
+	place->name = cmd_input(input.paths[input.at]);
 	place->line = 1;
-	if (file_read(cmd_input(place->name), max_bytes, &input.text, &record->size) < 0)
+	if (file_read(place->name, max_bytes, &input.text, &record->size) < 0)
 		return -1;
 	record->data = input.text;
 	input.at++;
@@ -365,8 +365,8 @@ static int read_line(struct bytes *record, struct record_place *place)
 	int got;
 
 	for (; input.at < input.n; input.at++) {
-		place->name = input.paths[input.at];
-		if (!input.lines && jsonl_open(&input.lines, cmd_input(place->name), &limits) < 0)
+		place->name = cmd_input(input.paths[input.at]);
+		if (!input.lines && jsonl_open(&input.lines, place->name, &limits) < 0)
 			return -1;
 		got = jsonl_next(input.lines, record);
 		if (got != 0) {

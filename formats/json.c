@@ -191,8 +191,21 @@ int json_peek(struct json *j)
 	}
 }
 
+/* What was found goes by the first byte: whether it is the whole word is seen here. */
+static bool is_word(const struct json *j, int found)
+{
+	switch (found) {
+	case JSON_TRUE: return next_is(j, "true");
+	case JSON_FALSE: return next_is(j, "false");
+	case JSON_NULL: return next_is(j, "null");
+	default: return true;
+	}
+}
+
 static int fail_type(struct json *j, const char *wanted, int found)
 {
+	if (!is_word(j, found))
+		return fail_expected(j, wanted);
 	return json_fail_at(j, j->at, ERR_FORMAT, "expected %s, found %s", wanted,
 			    type_names[found]);
 }

@@ -37,6 +37,8 @@ static int read_fields(struct record_encoder *e, struct bytes record,
 	struct bytes key;
 	enum record_form form = RECORD_OTHER;
 
+	if (record_begins(record, place->name, place->line) < 0)
+		return -1;
 	json_init(j, record.data, record.size, place->name,
 		  &(struct json_limits){ .line = place->line });
 	json_object(j);
@@ -184,6 +186,8 @@ static int read_messages(struct record_encoder *e, struct bytes record,
 
 	e->n_messages = 0;
 	buffer_clear(&e->joined);
+	if (record_begins(record, place->name, place->line) < 0)
+		return -1;
 	json_init(j, record.data, record.size, place->name,
 		  &(struct json_limits){ .line = place->line });
 	json_object(j);

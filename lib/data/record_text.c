@@ -34,12 +34,28 @@ int record_decode(struct buffer *decoded, struct bytes *text, const char *field)
 	return 0;
 }
 
+int record_begins(struct bytes record, const char *name, uint64_t line)
+{
+	size_t i = 0;
+
+	while (i < record.size && (record.data[i] == ' ' || record.data[i] == '\t'))
+		i++;
+	if (i < record.size && record.data[i] == '{')
+		return 0;
+	return err_set(ERR_FORMAT,
+		       "%s:%" PRIu64
+		       ": not a JSON record (plain text needs --raw, or cat-docs before)",
+		       name, line);
+}
+
 int record_text(struct bytes *out, struct json *j, struct buffer *decoded, struct bytes record,
 		const char *field, const char *name, uint64_t line)
 {
 	struct bytes key, encoded = { 0 };
 	bool plain = false, base64 = false;
 
+	if (record_begins(record, name, line) < 0)
+		return -1;
 	json_init(j, record.data, record.size, name, &(struct json_limits){ .line = line });
 	json_object(j);
 	while (json_key(j, &key) > 0) {

@@ -17,6 +17,9 @@ enum record_form record_form(struct bytes key, const char *field);
 /* Appends what the base64 of FIELD stands for to DECODED, and makes *TEXT that. 0, or -1. */
 int record_decode(struct buffer *decoded, struct bytes *text, const char *field);
 
+/* 0 when RECORD, line LINE of NAME, begins as an object does; else -1, and what to do with plain text. */
+int record_begins(struct bytes record, const char *name, uint64_t line);
+
 /*
  * RECORD, line LINE of NAME, is an object; its FIELD, or FIELD_base64, goes to *OUT, which is valid until the next use
  * of J and DECODED. 0, or -1 with `NAME:LINE: what`.

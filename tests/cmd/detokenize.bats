@@ -74,3 +74,12 @@ setup()
 	options_match_man detokenize
 	man_examples detokenize
 }
+
+@test 'an id that is none of the vocabulary' {
+	local id
+
+	for id in 99999 1k x 18446744073709551616; do
+		try detokenize -q -t tokenizer.json --ids <<<"1 $id"
+		one_line_error "/dev/stdin:1: '$id' is not an id of the vocabulary, 0 to " || return
+	done
+}

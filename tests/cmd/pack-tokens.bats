@@ -223,8 +223,10 @@ checked()
 @test 'misuse' {
 	try pack-tokens "$GOOD/plain.tokens"
 	one_usage_line
+	has "$err" '-o PATH'
 	try pack-tokens --check -o x "$GOOD/plain.tokens"
 	one_usage_line
+	has "$err" '--check writes nothing'
 	for options in '--split val' '--split val=2' '--split =0.1' '--split a=0.6,b=0.6' '--split a=0.1,a=0.1' \
 		'--split ../a=0.1' '--split train=0.1' '--fit best' '--separator 10' '--separator x' '--vocab 10' \
 		'--from ids' '--from ids --vocab 10 --like x' '--split val=0.1 -o file'; do
@@ -309,4 +311,16 @@ after_fault()
 	cp "$GOOD/plain.tokens" .
 	options_match_man pack-tokens
 	man_examples pack-tokens
+}
+
+@test 'documents that a format would lose are told of' {
+	printf '1 2\n3\n' | pack-tokens -q --from ids --vocab 10 --to stream -o two.tokens
+	for to in llmc nanogpt; do
+		try pack-tokens -q --to $to -o two.bin two.tokens
+		[ "$status" = 0 ]
+		has "$err" 'two.bin: 2 documents run together' || return
+		works pack-tokens -q --to $to --separator 0 -o two.bin two.tokens || return
+		works pack-tokens -q --to $to --separator none -o two.bin two.tokens || return
+	done
+	works pack-tokens -q -o two.tok two.tokens
 }

@@ -202,7 +202,7 @@ chat_tokenizer()
 		paste "$(chat messages.jsonl)" "$ROOT/fixtures/golden/chat/$name.ids" | grep 'refused$' | cut -f1 >lists
 		while IFS= read -r list; do
 			try tokenize -q -t "$(chat_tokenizer $name)" --messages --template $name --ids - <<<"$list"
-			one_line_error '-:1: message ' || return
+			one_line_error '/dev/stdin:1: message ' || return
 		done <lists
 	done
 }
@@ -433,4 +433,24 @@ after_fault()
 	options_match_man tokenize
 	cp -r "$(chat byte-level)" chat
 	man_examples tokenize
+}
+
+@test 'plain text where records are wanted: what to do is told' {
+	local how
+
+	printf 'hello\n' >text
+	printf '{"text":"a"}\nnot JSON\n' >mixed
+	for how in '' '--fields text'; do
+		# shellcheck disable=SC2086
+		try tokenize -q -t tokenizer.json $how --ids text
+		one_line_error "text:1: not a JSON record" || return
+		has "$err" '--raw' 'cat-docs' || return
+	done
+	try tokenize -q -t "$(chat_tokenizer gemma)" --messages --template gemma --ids text
+	one_line_error "text:1: not a JSON record"
+	try tokenize -q -t tokenizer.json --ids mixed
+	one_line_error 'mixed:2: not a JSON record'
+	[ "$(wc -l <"$out")" = 1 ]
+	try tokenize -q -t tokenizer.json --ids <text
+	one_line_error '/dev/stdin:1: not a JSON record'
 }

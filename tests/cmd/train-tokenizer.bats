@@ -443,3 +443,10 @@ after_fault()
 	options_match_man train-tokenizer
 	man_examples train-tokenizer
 }
+
+@test 'plain text where records are wanted: what to do is told' {
+	try train-tokenizer -q -v 300 -o t/ text
+	one_line_error 'text:1: not a JSON record'
+	has "$err" '--raw'
+	[ ! -e t ]
+}

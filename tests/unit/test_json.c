@@ -307,6 +307,8 @@ static void test_types(void)
 		  "type");
 	start("null");
 	tap_fails(json_object(j), ERR_FORMAT, "expected an object, found null", "type");
+	start("not so");
+	tap_fails(json_object(j), ERR_FORMAT, "expected an object, found 'n'", "no word of JSON");
 	start("{}");
 	tap_fails(json_array(j), ERR_FORMAT, "expected an array, found an object", "type");
 	start("1");
