@@ -102,11 +102,10 @@ static int take_sequence(struct answers *b, struct source s)
 
 /* --- answers --- */
 
-/* 1: begun, 0: it has to wait, -1: no memory. */
-static int begin_with(struct answers *b, struct entry *e, bool trunk, struct source s)
+/* At place P. 1: begun, 0: it has to wait, -1: no memory. */
+static int begin_at(struct answers *b, struct place *p, struct entry *e, bool trunk,
+		    struct source s)
 {
-	struct place *p = free_place(b);
-
 	p->trunk = trunk;
 	p->sequence = take_sequence(b, s);
 	if (p->sequence < 0 || place_begin(b, p, e) < 0) {
@@ -115,30 +114,26 @@ static int begin_with(struct answers *b, struct entry *e, bool trunk, struct sou
 		place_end(p);
 		return -1;
 	}
-	if (!make_room(b)) {
-		engine_end(b->o.engine, p->sequence);
-		place_end(p);
-		return 0;
-	}
-	b->counts.prompt_tokens += e->trunk >= 0 ? 0 : e->request->n_ids;
-	b->counts.shared_tokens += e->trunk >= 0 ? 0 : s.tokens;
-	return 1;
+	if (make_room(b))
+		return 1;
+	engine_end(b->o.engine, p->sequence);
+	place_end(p);
+	return 0;
 }
 
 /* One more answer to a prompt that was read: its first token comes at once. */
 static int begin_from_trunk(struct answers *b, struct entry *e)
 {
-	size_t n = e->request->n_ids, i;
-	int begun = begin_with(b, e, false, (struct source){ e->trunk, n }), more;
+	struct place *p = free_place(b);
+	const struct source all = { e->trunk, e->request->n_ids };
+	int begun = begin_at(b, p, e, false, all), more;
 
 	if (begun <= 0)
 		return begun;
-	for (i = 0; b->places[i].entry != e || b->places[i].answer != e->begun; i++)
-		;
 	e->begun++;
-	more = place_draw(b, &b->places[i], e->logits);
+	more = place_draw(b, p, e->logits);
 	if (more == 0)
-		answers_end_place(b, &b->places[i]);
+		answers_end_place(b, p);
 	return more < 0 ? -1 : 1;
 }
 
@@ -150,15 +145,19 @@ static int begin_prompt(struct answers *b, struct entry *e)
 
 	if (comes_with_this_step(b, e->request, s.tokens))
 		return 0;
-	begun = begin_with(b, e, trunk, s);
-	if (begun > 0 && !trunk)
-		e->begun++;
-	if (begun > 0 && trunk)
+	begun = begin_at(b, free_place(b), e, trunk, s);
+	if (begun <= 0)
+		return begun;
+	if (trunk)
 		e->reading = true;
-	return begun;
+	else
+		e->begun++;
+	b->counts.prompt_tokens += e->request->n_ids;
+	b->counts.shared_tokens += s.tokens;
+	return 1;
 }
 
-/* As begin_with; 0 too where the rest of its answers wait for the prompt to be read. */
+/* As begin_at; 0 too where the rest of its answers wait for the prompt to be read. */
 static int begin_answers(struct answers *b, struct entry *e)
 {
 	int begun = 1;
