@@ -175,8 +175,9 @@ static void answer(struct talk *t)
 	read = catch_up(t, ids, n);
 	r = go_on(t);
 	keep_answer(t);
-	cmd_note("%zu tokens read, %zu said, %zu of %zu in all: %s", read, r.tokens, t->n_held,
-		 session_context(t->d->session),
+	cmd_note("%zu tokens read, %zu said, %zu of %zu in all, %.1f tokens/s: %s", read, r.tokens,
+		 t->n_held, session_context(t->d->session),
+		 r.seconds > 0 ? (double)r.tokens / r.seconds : 0,
 		 t->stopped ? "interrupted" : cmd_decode_reason(t->d, &r));
 }
 

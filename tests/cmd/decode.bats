@@ -99,6 +99,27 @@ other()
 	same_bytes plain "$out"
 }
 
+@test 'a prompt cache: the same text, and what it had is not read again' {
+	local prompt
+
+	init-lm -q -t tok --width 64 --ffn 96 --context 512 --layers 2 --heads 4 --kv-heads 2 --seed 4 -o long
+	prompt=$(head -c 700 "$BATS_FILE_TMPDIR/text")
+	works decode -q -n 20 --temperature 1 -p "$prompt" long
+	cp "$out" plain
+	said decode -n 20 --temperature 1 --prompt-cache kept -p "$prompt" long
+	same_bytes plain "$out"
+	has "$err" 'kept: had 0 tokens'
+	said decode -n 20 --temperature 1 --prompt-cache kept -p "$prompt" long
+	same_bytes plain "$out"
+	lacks "$err" 'kept: had 0 tokens'
+	init-lm -q -t tok --width 64 --ffn 96 --context 512 --layers 2 --heads 4 --kv-heads 2 --seed 5 -o another
+	refuses decode -q --prompt-cache kept -p "$prompt" another
+	one_line_error kept
+	refuses decode -q --prompt-cache kept --cache-dtype f32 -p "$prompt" long
+	one_line_error kept
+	misused decode --prompt-cache kept --chat long
+}
+
 @test 'every token that ends texts: the configuration, generation_config.json, the tokenizer (L09)' {
 	local all at second
 
