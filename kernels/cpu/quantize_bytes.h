@@ -1,0 +1,82 @@
+/* kernels/cpu/quantize_bytes.h - whole numbers of 0 to 255 in vectors of f32, or -128 to 127, as bytes */
+#ifndef KERNELS_CPU_QUANTIZE_BYTES_H
+#define KERNELS_CPU_QUANTIZE_BYTES_H
+
+#include "kernels/cpu/simd.h"
+
+#define QUANTIZE_VECTORS (32 / SIMD_WIDTH)
+
+/* 32 values, fractions cut off; SIGNED: of -128 to 127, else of 0 to 255. What is past the range is the caller's mistake. */
+SIMD_INLINE void quantize_bytes(const vf32 *v, bool is_signed, void *out)
+{
+#if SIMD_WIDTH == 16 && !defined(SIMD_EMULATED)
+	for (int i = 0; i < 2; i++) {
+		__m128i bytes = _mm512_cvtepi32_epi8(_mm512_cvttps_epi32((__m512)v[i]));
+
+		_mm_storeu_si128((__m128i *)out + i, bytes);
+	}
+#elif SIMD_WIDTH == 8
+	/* Packing works within halves of 16 bytes. */
+	__m256i ab = _mm256_packs_epi32(_mm256_cvttps_epi32((__m256)v[0]),
+					_mm256_cvttps_epi32((__m256)v[1]));
+	__m256i cd = _mm256_packs_epi32(_mm256_cvttps_epi32((__m256)v[2]),
+					_mm256_cvttps_epi32((__m256)v[3]));
+	__m256i all = is_signed ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
+
+	all = _mm256_permutevar8x32_epi32(all, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+	_mm256_storeu_si256(out, all);
+#elif defined(__SSE2__) && SIMD_WIDTH == 4
+	for (int i = 0; i < 2; i++, v += 4) {
+		__m128i ab = _mm_packs_epi32(_mm_cvttps_epi32((__m128)v[0]),
+					     _mm_cvttps_epi32((__m128)v[1]));
+		__m128i cd = _mm_packs_epi32(_mm_cvttps_epi32((__m128)v[2]),
+					     _mm_cvttps_epi32((__m128)v[3]));
+
+		_mm_storeu_si128((__m128i *)out + i,
+				 is_signed ? _mm_packs_epi16(ab, cd) : _mm_packus_epi16(ab, cd));
+	}
+#else
+	uint8_t *bytes = out;
+
+	(void)is_signed;
+	for (int i = 0; i < 32; i++)
+		bytes[i] = (uint8_t)(int32_t)v[i / SIMD_WIDTH][i % SIMD_WIDTH];
+#endif
+}
+
+/* As quantize_pack_4. */
+SIMD_INLINE void quantize_nibbles(const uint8_t *l, uint8_t *qs)
+{
+#if defined(__SSE2__)
+	const __m128i four = _mm_set1_epi8(15);
+	__m128i low = _mm_and_si128(_mm_loadu_si128((const __m128i *)l), four);
+	__m128i high = _mm_and_si128(_mm_loadu_si128((const __m128i *)l + 1), four);
+
+	_mm_storeu_si128((__m128i *)qs, _mm_or_si128(low, _mm_slli_epi16(high, 4)));
+#else
+	for (int j = 0; j < 16; j++)
+		qs[j] = (uint8_t)((l[j] & 15) | (l[j + 16] & 15) << 4);
+#endif
+}
+
+/* Bit 4 of each of 32 bytes. */
+SIMD_INLINE uint32_t quantize_fifth_bits(const uint8_t *l)
+{
+#if SIMD_WIDTH == 8 || (SIMD_WIDTH == 16 && !defined(SIMD_EMULATED))
+	return (uint32_t)_mm256_movemask_epi8(
+		_mm256_slli_epi16(_mm256_loadu_si256((const __m256i *)l), 3));
+#elif defined(__SSE2__) && SIMD_WIDTH == 4
+	__m128i low = _mm_slli_epi16(_mm_loadu_si128((const __m128i *)l), 3);
+	__m128i high = _mm_slli_epi16(_mm_loadu_si128((const __m128i *)l + 1), 3);
+
+	return (uint32_t)_mm_movemask_epi8(low) | (uint32_t)_mm_movemask_epi8(high) << 16;
+#else
+	uint32_t bits = 0;
+
+	for (int j = 0; j < 32; j++)
+		bits |= (uint32_t)(l[j] >> 4 & 1) << j;
+	return bits;
+#endif
+}
+
+#endif
