@@ -26,29 +26,14 @@ int copy_file(struct outfile *f, int fd, uint64_t size, struct progress *p)
 	return 0;
 }
 
-static int refuse_source(const struct model *m, const char *target)
-{
-	struct stat to, from;
-
-	if (stat(target, &to) != 0)
-		return 0;
-	for (size_t i = 0; i < model_n_files(m); i++)
-		if (stat(model_file_path(m, i), &from) == 0 && from.st_dev == to.st_dev &&
-		    from.st_ino == to.st_ino)
-			return err_set(ERR_ARGUMENT, "%s: is the source too", target);
-	if (stat(model_path(m), &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
-		return err_set(ERR_ARGUMENT, "%s: is the source too", target);
-	return 0;
-}
-
 int copy_model(const struct model *m, const char *target, const struct copy_options *o,
 	       struct copy_report *report, struct progress *p)
 {
 	struct bytes name = bytes_of(target);
 
 	*report = (struct copy_report){ 0 };
-	if (refuse_source(m, target) < 0)
-		return -1;
+	if (model_reads(m, target))
+		return err_set(ERR_ARGUMENT, "%s: is the source too", target);
 	if (model_kind(m) == MODEL_GGUF) {
 		if (bytes_end_with(name, ".safetensors"))
 			return err_set(ERR_ARGUMENT,

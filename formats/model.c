@@ -233,6 +233,25 @@ uint64_t model_file_size(const struct model *m, size_t i)
 	return m->gguf ? gguf_file_size(m->gguf, i) : safetensors_file_size(m->safetensors, i);
 }
 
+static bool same_file(const struct stat *a, const char *path)
+{
+	struct stat b;
+
+	return stat(path, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
+}
+
+bool model_reads(const struct model *m, const char *path)
+{
+	struct stat s;
+
+	if (stat(path, &s) != 0)
+		return false;
+	for (size_t i = 0; i < model_n_files(m); i++)
+		if (same_file(&s, model_file_path(m, i)))
+			return true;
+	return same_file(&s, model_path(m));
+}
+
 static int read_config(struct model *m)
 {
 	char *path;

@@ -45,6 +45,9 @@ const char *model_file_path(const struct model *m, size_t i);
 int model_file_fd(const struct model *m, size_t i);
 uint64_t model_file_size(const struct model *m, size_t i);
 
+/* Whether PATH is one of its files, or itself, under whatever name: not to be written to. */
+bool model_reads(const struct model *m, const char *path);
+
 /*
  * The configuration: of a folder its config.json, of a GGUF its metadata. 1 and *OUT; 0 when the
  * model carries none (safetensors files); -1 when it cannot be understood (the error names the

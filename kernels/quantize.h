@@ -18,8 +18,11 @@ bool quantize_knows(enum dtype t);
 /* Whether weights make a difference: not to q8_0, f16 and bf16. */
 bool quantize_weighs(enum dtype t);
 
+/* Beyond it no type has a scale, and searches overflow. */
+#define QUANTIZE_LARGEST 0x1p30f
+
 /*
- * One row: N values, a multiple of T's block, all finite. WEIGHTS: what an error in each column costs, N finite values of 0 or more, of
+ * One row: N values, a multiple of T's block, all below QUANTIZE_LARGEST in size (of f16 and bf16: any). WEIGHTS: what an error in each column costs, N finite values of 0 or more, of
  * which no 16 in a row (columns 16 k to 16 k + 15) are all 0; or NULL, and then larger values count more. Values past the range of
  * a type's scale (f16: 65504 times what the integers reach) give a scale that is infinite: quantize_bad_block tells.
  */

@@ -17,7 +17,7 @@ allowed()
 {
 	case $1 in
 	cat-docs) echo "$common libarchive libz" ;;
-	tokenize | detokenize | show-tokens | train-tokenizer | train-lm | init-lm | eval-lm | score-lm | compare-logits | make-golden | export-gguf | import-gguf) echo "$common libpcre2-8 libz" ;;
+	tokenize | detokenize | show-tokens | train-tokenizer | train-lm | init-lm | eval-lm | score-lm | compare-logits | make-golden | export-gguf | import-gguf | quantize) echo "$common libpcre2-8 libz" ;;
 	decode) echo "$common libpcre2-8 libz libedit" ;;
 	show-graph | plot-log) echo "$common libcairo" ;;
 	*) echo "$common" ;;

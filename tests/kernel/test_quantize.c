@@ -235,12 +235,12 @@ static void test_bad_blocks(void)
 		size_t block = dtype_info(all[t])->block;
 
 		for (size_t i = 0; i < 1024; i++)
-			x[i] = i < 512 ? (float)(i % 17) : (float)((int)(i % 17) - 8) * 1e9f;
+			x[i] = i < 512 ? (float)(i % 17) : (float)((int)(i % 17) - 8) * 1e8f;
 		if (all[t] == DTYPE_F16)
 			x[512] = 1e9f;
 		both(all[t], x, NULL, 1024, out);
 		tap_is_u64(quantize_bad_block(all[t], out, 1024 / block), 512 / block,
-			   "%s: the first block with values of 1e10", dtype_name(all[t]));
+			   "%s: the first block with values of 8e8", dtype_name(all[t]));
 	}
 	/* The minimum alone: -1e9 everywhere has no range. */
 	for (size_t i = 0; i < 1024; i++)
@@ -279,6 +279,20 @@ static void test_ties_of_extremes(void)
 	x[2] = -1;
 	both(DTYPE_Q4_0, x, NULL, 32, out);
 	tap_ok(load_u16(out) == 0xb000, "1 first: d is -1/8");
+}
+
+/* A minimum of 0 has the sign of the first 0. */
+static void test_signs_of_minima(void)
+{
+	float x[32] = { 1, -0.0f, 0, 2 };
+	uint8_t out[20];
+
+	both(DTYPE_Q4_1, x, NULL, 32, out);
+	tap_ok(load_u16(out + 2) == 0x8000, "-0 first");
+	x[1] = 0;
+	x[2] = -0.0f;
+	both(DTYPE_Q4_1, x, NULL, 32, out);
+	tap_ok(load_u16(out + 2) == 0, "0 first");
 }
 
 static double weighted_error(const float *x, const float *weights, const float *asked)
@@ -321,6 +335,7 @@ int main(void)
 	tap_run(test_bad_blocks);
 	tap_run(test_halves_of_q8_0);
 	tap_run(test_ties_of_extremes);
+	tap_run(test_signs_of_minima);
 	tap_run(test_importance_pays);
 	tap_run(test_what_is_known);
 	return tap_done();
