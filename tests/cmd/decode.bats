@@ -193,22 +193,34 @@ endless()
 	complain 'no text'
 }
 
+# killed SIGNAL: the exit status of pid after that signal in $code; it has ten seconds to end.
+killed()
+{
+	code=0
+	kill "-$1" "$pid"
+	for _ in {1..200}; do
+		jobs -rp | grep -qx "$pid" || break
+		sleep 0.05
+	done
+	if jobs -rp | grep -qx "$pid"; then
+		kill -KILL "$pid"
+		complain "goes on after SIG$1"
+	fi
+	wait "$pid" || code=$?
+}
+
 @test 'SIGINT and SIGTERM: what there is of the text is there, whole, and the tool dies of the signal' {
 	local pid code
 
 	for signal in INT TERM; do
 		endless --stop 'never that'
-		code=0
-		kill -$signal $pid
-		wait $pid || code=$?
+		killed $signal
 		[ "$code" = $((128 + $(kill -l $signal))) ] || complain "SIG$signal: $code"
 		[ "$(tail -c1 text | od -An -c | tr -d ' ')" = '\n' ] || complain 'no line end'
 		iconv -f utf-8 -t utf-8 text >/dev/null
 	done
 	endless --samples 1000000
-	code=0
-	kill -INT $pid
-	wait $pid || code=$?
+	killed INT
 	[ "$code" = 130 ] || complain "SIGINT among samples: $code"
 }
 
