@@ -1,48 +1,21 @@
 /*
- * kernels/cpu/conv.c - convolutions of images, and their gradient by the image, as products of panels
+ * kernels/cpu/conv.c - convolutions of images, and their gradient by the image
  *
- * For an image, a group of channels and a class of places (image.h) the result is [rows, k] by [k, places]: on the left the
- * kernel, packed once in phase 0; on the right what the taps see, a band of places at a time (conv_band.h) or, where taps see one place
- * each or bands would be large, lines of a block of places made into panels. Classes, images, groups and bands, or blocks of
- * rows and of places, are shared out in phase 1.
+ * Phase 0 packs the kernel, which a plan may keep where it is a weight that stays as it is; phase 1 makes the pieces of all classes,
+ * images and groups (conv_sum.c). A class is shared out by itself: its pieces take the same time.
  */
 #include "kernels/cpu/level.h"
 
-#include "kernels/cpu/activation.h"
-#include "kernels/cpu/conv_band.h"
-#include "kernels/cpu/gemm.h"
-#include "kernels/cpu/image.h"
+#include "kernels/cpu/conv.h"
 
-#define PLACES	    192 /* at a time: a multiple of every GEMM_COLUMNS */
-#define ROWS	    384 /* a multiple of every GEMM_ROWS, and of SOME_ROWS */
-#define SOME_ROWS   96	/* whose panels stay in L2 */
 #define CLASSES_MAX 1024
+#define FAR	    64 /* what taps may reach in a band */
+#define SPREAD_LEAST \
+ 96 /* terms of a sum: with fewer, turning the result costs more than it gains */
 #define LARGE_BAND  (8 * BAND_FLOATS)
-
-struct convolution {
-	const struct kernel_tensor *x, *w, *out;
-	const struct conv_attributes *a;
-	bool back;
-	size_t groups, rows, channels; /* rows of the result and channels seen, of a group */
-	size_t classes;
-	size_t parts;
-};
-
-/* One class of places. */
-struct part {
-	struct image_grid grid;
-	size_t k, places;
-	size_t tiles;	     /* of rows, of a group */
-	const float *left;   /* the packed kernel of all groups */
-	size_t down, across; /* blocks of rows and of places, or 1 and bands */
-	bool banded;
-	struct band band;
-};
-
-static size_t ceiling(size_t n, size_t by)
-{
-	return (n + by - 1) / by;
-}
+#define BAND_PLACES 2048  /* whose sums of a panel stay near */
+#define SPREAD_SUMS 32768 /* floats: all rows of a piece's sums stay in L2 */
+#define ROWS	    384	  /* a multiple of every CONV_FLAT_ROWS */
 
 static struct convolution make_convolution(const struct kernel_call *c, bool back)
 {
@@ -59,28 +32,103 @@ static struct convolution make_convolution(const struct kernel_call *c, bool bac
 	return v;
 }
 
-static size_t left_size(const struct convolution *v, const struct part *p)
+/* --- how products are made --- */
+
+/* A 1x1 kernel whose places see what lies at themselves. */
+static bool is_point(const struct convolution *v)
 {
-	return v->groups * p->tiles * GEMM_ROWS * p->k;
+	const struct conv_attributes *a = v->a;
+
+	return v->w->shape[2] == 1 && v->w->shape[3] == 1 && a->stride[0] == 1 &&
+	       a->stride[1] == 1 && !a->pad[0] && !a->pad[1] && !a->pad[2] && !a->pad[3];
 }
 
-/* So many rows of places that each part gets some. A result is the same wherever it is cut. */
-static void make_band(const struct convolution *v, struct part *p)
+static bool is_far(const struct conv_part *p)
 {
-	size_t rows = ceiling(v->out->shape[0] * v->groups * p->grid.h.places, v->parts);
-
-	p->band = band_of(&p->grid, v->channels, rows < p->grid.h.places ? rows : p->grid.h.places);
-	p->banded = !image_is_itself(&p->grid) && p->band.room <= LARGE_BAND;
-	if (!p->banded)
-		return;
-	p->down = 1;
-	p->across = ceiling(p->grid.h.places, p->band.rows);
+	return band_reach(&p->grid.h) > FAR || band_reach(&p->grid.w) > FAR;
 }
 
-static struct part make_part(const struct convolution *v, size_t which)
+static enum conv_way way_of(const struct convolution *v, const struct conv_part *p)
+{
+	size_t padded = conv_round_up(v->rows, CONV_LANES);
+
+	if (is_point(v) || is_far(p))
+		return CONV_FLAT;
+	if (v->rows == 1 && v->channels == 1)
+		return CONV_DEPTH;
+	return v->rows && p->k >= SPREAD_LEAST && padded - v->rows <= padded / 8 ? CONV_SPREADS
+										 : CONV_FLAT;
+}
+
+/* --- how the result is cut --- */
+
+/* N in pieces of at most MOST, nearly equal ones, so many that all parts get some where PIECES of other axes are there. */
+static size_t cut(const struct convolution *v, size_t n, size_t most, size_t step, size_t pieces)
+{
+	size_t count = conv_ceiling(n, most ? most : 1), each;
+
+	if (pieces && count * pieces % v->parts)
+		count = conv_ceiling(conv_ceiling(count * pieces, v->parts) * v->parts, pieces);
+	each = conv_round_up(conv_ceiling(n, count ? count : 1), step);
+	return each ? each : step;
+}
+
+/* A row that is too long for a piece is cut; else pieces are of whole rows. */
+static void cut_band(const struct convolution *v, struct conv_part *p)
+{
+	struct image_grid *g = &p->grid, some = *g;
+	bool spread = p->way == CONV_SPREADS;
+	size_t rows = conv_round_up(v->rows, CONV_LANES);
+	size_t most = spread ? SPREAD_SUMS / rows : BAND_PLACES;
+	size_t others = v->out->shape[0] * v->groups, channels = v->channels;
+
+	if (spread) /* a slice's, and those of which it has some taps */
+		channels = conv_least(channels, p->slice / (g->h.taps * g->w.taps) + 2);
+	most = most < CONV_PLACES / 2 ? CONV_PLACES / 2 : most;
+	p->piece_columns = conv_least(g->w.places, most);
+	if (g->w.places > most)
+		p->piece_columns = cut(v, g->w.places, most, 1, 0);
+	p->across = conv_ceiling(g->w.places, p->piece_columns ? p->piece_columns : 1);
+	some.w.places = p->piece_columns;
+	p->band =
+		band_of(&some, channels,
+			p->across > 1 ? 1 : conv_least(g->h.places, most / (p->piece_columns + 1)),
+			!spread);
+	p->piece_rows = cut(v, g->h.places, p->band.rows, 1, p->across * others);
+	p->up = conv_ceiling(g->h.places, p->piece_rows);
+	p->band = band_of(&some, channels, p->piece_rows, !spread);
+	p->banded = true;
+	p->piece_panels = p->panels;
+}
+
+static void cut_places(const struct convolution *v, struct conv_part *p)
+{
+	p->banded = false;
+	p->piece_columns = 0;
+	p->piece_panels = conv_least(p->panels, ROWS / CONV_FLAT_ROWS);
+	p->down = p->panels ? conv_ceiling(p->panels, p->piece_panels) : 0;
+	p->piece_rows = conv_least(cut(v, p->places, CONV_PLACES, CONV_FLAT_COLUMNS,
+				       v->out->shape[0] * v->groups * p->down),
+				   CONV_PLACES);
+	p->up = conv_ceiling(p->places, p->piece_rows);
+	p->across = 1;
+}
+
+/* Where there are fewer pieces than parts, panels are shared out too. */
+static void cut_panels(const struct convolution *v, struct conv_part *p)
+{
+	size_t pieces = v->out->shape[0] * v->groups * p->up * p->across;
+
+	if (pieces && pieces < v->parts)
+		p->piece_panels = conv_ceiling(p->panels, conv_ceiling(v->parts, pieces));
+	if (p->panels)
+		p->down = conv_ceiling(p->panels, p->piece_panels);
+}
+
+static struct conv_part make_part(const struct convolution *v, size_t which)
 {
 	const size_t *x = v->x->shape, *w = v->w->shape, *out = v->out->shape;
-	struct part p = { .grid = { .x = v->x } };
+	struct conv_part p = { .grid = { .x = v->x } };
 
 	if (v->back) {
 		p.grid.h = image_backward(v->a, 0, x[2], w[2], out[2], which / v->a->stride[1]);
@@ -90,30 +138,40 @@ static struct part make_part(const struct convolution *v, size_t which)
 		p.grid.w = image_forward(v->a, 1, x[3], w[3], out[3]);
 	}
 	p.k = v->channels * p.grid.h.taps * p.grid.w.taps;
+	p.slice = conv_slice(p.k, p.grid.h.taps * p.grid.w.taps);
 	p.places = p.grid.h.places * p.grid.w.places;
-	p.tiles = ceiling(v->rows, GEMM_ROWS);
-	p.down = ceiling(v->rows, ROWS);
-	p.across = ceiling(p.places, PLACES);
-	make_band(v, &p);
+	p.way = way_of(v, &p);
+	p.width = p.way == CONV_SPREADS ? CONV_LANES : p.way == CONV_DEPTH ? 1 : CONV_FLAT_ROWS;
+	p.panels = conv_ceiling(v->rows, p.width);
+	if (!is_point(v) && !is_far(&p))
+		cut_band(v, &p);
+	if (!p.banded || (p.way == CONV_FLAT && p.band.room > LARGE_BAND))
+		cut_places(v, &p);
+	cut_panels(v, &p);
 	return p;
 }
 
-/* --- phase 0: the left panels --- */
-
-/* Element K of row ROW of group GROUP. */
-static ptrdiff_t weight_at(const struct convolution *v, const struct part *p, size_t group,
-			   size_t row, size_t k)
+static size_t pieces_of(const struct convolution *v, const struct conv_part *p)
 {
-	const struct image_axis *h = &p->grid.h, *w = &p->grid.w;
-	size_t channel = k / (h->taps * w->taps);
-	size_t r = h->first_tap + k / w->taps % h->taps * h->tap_step;
-	size_t s = w->first_tap + k % w->taps * w->tap_step;
-	size_t outs = v->back ? v->channels : v->rows;
-	size_t o = group * outs + (v->back ? channel : row);
+	return v->out->shape[0] * v->groups * p->down * p->up * p->across;
+}
 
-	return (ptrdiff_t)o * v->w->stride[0] +
-	       (ptrdiff_t)(v->back ? row : channel) * v->w->stride[1] +
-	       (ptrdiff_t)r * v->w->stride[2] + (ptrdiff_t)s * v->w->stride[3];
+static size_t left_size(const struct convolution *v, const struct conv_part *p)
+{
+	return conv_round_up(v->groups * p->panels * p->width * p->k, 16);
+}
+
+/* --- phase 0: the packed kernel, [panel][k][row] --- */
+
+/* Of the kernel's element for tap (0, 0) of the class, channel 0 and row ROW of group GROUP. */
+static ptrdiff_t weight_at(const struct convolution *v, const struct conv_part *p, size_t group,
+			   size_t row)
+{
+	const ptrdiff_t *step = v->w->stride;
+	size_t o = group * (v->back ? v->channels : v->rows) + (v->back ? 0 : row);
+
+	return (ptrdiff_t)o * step[0] + (ptrdiff_t)(v->back ? row : 0) * step[1] +
+	       (ptrdiff_t)p->grid.h.first_tap * step[2] + (ptrdiff_t)p->grid.w.first_tap * step[3];
 }
 
 /* Whether a row's elements lie side by side. */
@@ -125,272 +183,83 @@ static bool rows_are_runs(const struct convolution *v)
 	return !v->back && kernel_dense(&t);
 }
 
-static void pack_tile(const struct convolution *v, const struct part *p, size_t group, size_t tile,
-		      float *out)
+/* Rows one by one, N of them, STEP apart from AT on. */
+static void pack_each(const struct convolution *v, const struct conv_part *p, ptrdiff_t at,
+		      ptrdiff_t step, size_t n, float *out)
 {
-	size_t first = tile * GEMM_ROWS;
-	size_t n = v->rows - first < GEMM_ROWS ? v->rows - first : GEMM_ROWS;
+	const struct image_axis *h = &p->grid.h, *w = &p->grid.w;
+	const ptrdiff_t *s = v->w->stride;
 
-	if (rows_are_runs(v)) {
-		struct gemm_source s = { .t = v->w,
-					 .at = weight_at(v, p, group, 0, 0),
-					 .line = v->w->stride[0],
-					 .k = 1 };
+	memset(out, 0, p->width * p->k * sizeof(float));
+	for (size_t channel = 0; channel < v->channels; channel++, at += s[v->back ? 0 : 1])
+		for (size_t tap = 0; tap < h->taps * w->taps; tap++, out += p->width) {
+			ptrdiff_t from = at + (ptrdiff_t)(tap / w->taps * h->tap_step) * s[2] +
+					 (ptrdiff_t)(tap % w->taps * w->tap_step) * s[3];
 
-		LEVEL_NAME(gemm_pack)(&s, first, n, 0, p->k, GEMM_ROWS, 0, out);
-		return;
-	}
-	memset(out, 0, GEMM_ROWS * p->k * sizeof(float));
-	for (size_t k = 0; k < p->k; k++)
-		for (size_t i = 0; i < n; i++)
-			operand_load(v->w->dtype,
-				     operand_at(v->w, weight_at(v, p, group, first + i, k)),
-				     out + k * GEMM_ROWS + i, 1);
+			for (size_t i = 0; i < n; i++)
+				operand_load(v->w->dtype,
+					     operand_at(v->w, from + (ptrdiff_t)i * step), out + i,
+					     1);
+		}
+}
+
+static void pack_panel(const struct convolution *v, const struct conv_part *p, size_t group,
+		       size_t panel, float *out)
+{
+	size_t first = panel * p->width;
+	size_t n = conv_least(v->rows - first, p->width);
+	ptrdiff_t at = weight_at(v, p, group, first);
+	struct gemm_source s = { .t = v->w, .at = at, .line = v->w->stride[0], .k = 1 };
+
+	if (rows_are_runs(v) && p->width > 1)
+		LEVEL_NAME(gemm_pack)(&s, 0, n, 0, p->k, p->width, 0, out);
+	else
+		pack_each(v, p, at, v->w->stride[v->back ? 1 : 0], n, out);
 }
 
 static void pack_left(const struct kernel_call *c, const struct convolution *v)
 {
-	float *out = c->scratch;
+	float *out = c->kept;
 
 	for (size_t which = 0; which < v->classes; which++) {
-		struct part p = make_part(v, which);
+		struct conv_part p = make_part(v, which);
 		size_t from, to;
 
-		kernel_share(v->groups * p.tiles, 1, c->part, c->parts, &from, &to);
+		kernel_share(v->groups * p.panels, 1, c->part, c->parts, &from, &to);
 		for (size_t i = from; i < to; i++)
-			pack_tile(v, &p, i / p.tiles, i % p.tiles, out + i * GEMM_ROWS * p.k);
+			pack_panel(v, &p, i / p.panels, i % p.panels, out + i * p.width * p.k);
 		out += left_size(v, &p);
 	}
 }
 
 /* --- phase 1 --- */
 
-struct block {
-	size_t image, group, row, rows, place, places;
-};
-
-#define RIGHT_SIZE (GEMM_DEPTH * PLACES)
-#define SUMS_SIZE  (ROWS * PLACES)
-
-/* Lines K to K + KN - 1 into panels. */
-static void pack_right(const struct convolution *v, const struct part *p, const struct block *b,
-		       size_t k, size_t kn, float *out)
-{
-	float line[PLACES];
-	size_t padded = ceiling(b->places, GEMM_COLUMNS) * GEMM_COLUMNS;
-
-	memset(line, 0, sizeof(line));
-	for (size_t i = 0; i < kn; i++) {
-		image_line(&p->grid, b->image, b->group * v->channels, k + i, b->place, b->places,
-			   line);
-		for (size_t j = 0; j < padded; j += GEMM_COLUMNS)
-			memcpy(out + j * GEMM_DEPTH + i * GEMM_COLUMNS, line + j,
-			       GEMM_COLUMNS * sizeof(float));
-	}
-}
-
-static void sum_panels(const struct part *p, const struct block *b, const float *left,
-		       const float *right, size_t k, size_t kn, float *sums)
-{
-	for (size_t first = 0; first < b->rows; first += SOME_ROWS) {
-		size_t end = b->rows - first < SOME_ROWS ? b->rows : first + SOME_ROWS;
-
-		for (size_t j = 0; j < b->places; j += GEMM_COLUMNS)
-			for (size_t i = first; i < end; i += GEMM_ROWS)
-				LEVEL_NAME(gemm_tile)
-		(left + i * p->k + k * GEMM_ROWS, right + j * GEMM_DEPTH, kn, sums + i * PLACES + j,
-		 PLACES);
-	}
-}
-
-static void sum_block(const struct convolution *v, const struct part *p, const struct block *b,
-		      float *room)
-{
-	const float *left =
-		p->left + (b->group * p->tiles * GEMM_ROWS + b->row) * p->k; /* whole tiles */
-	float *right = room, *sums = room + RIGHT_SIZE;
-
-	memset(sums, 0, ceiling(b->rows, GEMM_ROWS) * GEMM_ROWS * PLACES * sizeof(float));
-	for (size_t k = 0; k < p->k; k += GEMM_DEPTH) {
-		size_t kn = p->k - k < GEMM_DEPTH ? p->k - k : GEMM_DEPTH;
-
-		pack_right(v, p, b, k, kn, right);
-		sum_panels(p, b, left, right, k, kn, sums);
-	}
-}
-
-/* --- the epilogue --- */
-
-static float bias_of(const struct kernel_call *c, size_t channel)
-{
-	float bias = 0;
-
-	if (c->n_in > 2 && c->in[2].data)
-		operand_load(c->in[2].dtype,
-			     operand_at(&c->in[2], (ptrdiff_t)channel * c->in[2].stride[0]), &bias,
-			     1);
-	return bias;
-}
-
-/* Places lie side by side in the result, or a class of them apart. */
-static void store_places(const struct convolution *v, const struct part *p, const struct block *b,
-			 size_t channel, const float *x)
-{
-	const struct image_axis *h = &p->grid.h, *w = &p->grid.w;
-	ptrdiff_t plane =
-		(ptrdiff_t)b->image * v->out->stride[0] + (ptrdiff_t)channel * v->out->stride[1];
-	uint8_t *out = v->out->data;
-
-	if (h->place_step == 1 && w->place_step == 1) {
-		operand_store(v->out->dtype, x,
-			      out + operand_bytes(v->out->dtype, plane + (ptrdiff_t)b->place),
-			      b->places);
-		return;
-	}
-	for (size_t n = 0, i = b->place / w->places, j = b->place % w->places; n < b->places;
-	     i++, j = 0) {
-		ptrdiff_t row =
-			plane + (ptrdiff_t)(h->first_place + i * h->place_step) * v->out->stride[2];
-
-		for (; n < b->places && j < w->places; n++, j++) {
-			ptrdiff_t at = row + (ptrdiff_t)(w->first_place + j * w->place_step);
-
-			operand_store(v->out->dtype, x + n, out + operand_bytes(v->out->dtype, at),
-				      1);
-		}
-	}
-}
-
-/* N sums of a channel, in whole vectors. */
-static void finish_sums(const struct kernel_call *c, const struct convolution *v, size_t channel,
-			float *x, size_t n)
-{
-	float bias = bias_of(c, channel);
-
-	for (size_t j = 0; j < n; j++)
-		x[j] += bias;
-	if (v->back || !v->a->activation)
-		return;
-	operand_round(v->out->dtype, x, n);
-	activation_row(x, n, v->a->activation);
-}
-
-static void finish_block(const struct kernel_call *c, const struct convolution *v,
-			 const struct part *p, const struct block *b, float *sums)
-{
-	for (size_t i = 0; i < b->rows; i++) {
-		size_t channel = b->group * v->rows + b->row + i;
-
-		finish_sums(c, v, channel, sums + i * PLACES, b->places);
-		store_places(v, p, b, channel, sums + i * PLACES);
-	}
-}
-
-static void run_block(const struct kernel_call *c, const struct convolution *v,
-		      const struct part *p, size_t i, float *room)
-{
-	struct block b = { .place = i % p->across * PLACES };
-
-	i /= p->across;
-	b.row = i % p->down * ROWS;
-	b.group = i / p->down % v->groups;
-	b.image = i / p->down / v->groups;
-	b.rows = v->rows - b.row < ROWS ? v->rows - b.row : ROWS;
-	b.places = p->places - b.place < PLACES ? p->places - b.place : PLACES;
-	sum_block(v, p, &b, room);
-	finish_block(c, v, p, &b, room + RIGHT_SIZE);
-}
-
-/* --- by bands --- */
-
-/* The band B.place on, of ROWS rows, for a channel whose sums are X. */
-static void finish_band(const struct kernel_call *c, const struct convolution *v,
-			const struct part *p, const struct block *b, size_t channel, size_t rows,
-			float *x)
-{
-	struct block row = *b;
-
-	finish_sums(c, v, channel, x, rows * p->band.columns);
-	row.places = p->grid.w.places;
-	for (size_t i = 0; i < rows; i++, row.place += row.places)
-		store_places(v, p, &row, channel, x + i * p->band.columns);
-}
-
-static void run_band(const struct kernel_call *c, const struct convolution *v, const struct part *p,
-		     size_t i, float *room)
-{
-	const struct band *band = &p->band;
-	size_t first = i % p->across * band->rows, taps = p->grid.h.taps * p->grid.w.taps;
-	size_t rows = p->grid.h.places - first < band->rows ? p->grid.h.places - first : band->rows;
-	struct block b = { .image = i / p->across / v->groups,
-			   .group = i / p->across % v->groups,
-			   .place = first * p->grid.w.places };
-	const float *left = p->left + b.group * p->tiles * GEMM_ROWS * p->k;
-	float *x = room, *sums = x + band->room;
-	size_t *offset = (size_t *)(void *)(sums + GEMM_ROWS * band->places);
-
-	band_offsets(band, &p->grid, offset);
-	band_fill(band, &p->grid, b.image, b.group * v->channels, first, rows, x);
-	for (size_t row = 0; row < v->rows; row += GEMM_ROWS, left += GEMM_ROWS * p->k) {
-		size_t n = v->rows - row < GEMM_ROWS ? v->rows - row : GEMM_ROWS;
-
-		(n == 1 ? band_row : band_sums)(band, offset, taps, left, x, rows * band->columns,
-						sums);
-		for (size_t r = 0; r < n; r++)
-			finish_band(c, v, p, &b, b.group * v->rows + row + r, rows,
-				    sums + r * band->places);
-	}
-}
-
-/* --- the kernel --- */
-
-/* Of a part, in floats. */
 static size_t room_of(const struct convolution *v)
 {
-	size_t most = RIGHT_SIZE + SUMS_SIZE;
+	size_t most = 0;
 
 	for (size_t which = 0; which < v->classes; which++) {
-		struct part p = make_part(v, which);
-		size_t taps = p.grid.h.taps * p.grid.w.taps;
-		size_t size = p.band.room + GEMM_ROWS * p.band.places + ceiling(2 * taps, 16) * 16;
+		struct conv_part p = make_part(v, which);
+		size_t size = LEVEL_NAME(conv_room)(v, &p);
 
-		if (p.banded && size > most)
-			most = ceiling(size, 16) * 16;
+		most = size > most ? size : most;
 	}
-	return most;
+	return conv_round_up(most, 16);
 }
 
-static size_t all_left(const struct convolution *v, size_t *blocks)
+static void run_pieces(const struct kernel_call *c, const struct convolution *v)
 {
-	size_t size = 0;
+	float *room = (float *)c->scratch + (size_t)c->part * room_of(v);
+	const float *left = c->kept;
 
-	*blocks = 0;
 	for (size_t which = 0; which < v->classes; which++) {
-		struct part p = make_part(v, which);
+		struct conv_part p = make_part(v, which);
+		size_t from, to;
 
-		size += left_size(v, &p);
-		*blocks += v->out->shape[0] * v->groups * p.down * p.across;
-	}
-	return ceiling(size, 16) * 16;
-}
-
-static void run_blocks(const struct kernel_call *c, const struct convolution *v)
-{
-	size_t blocks, begin = 0, from, to;
-	size_t left = all_left(v, &blocks);
-	float *room = (float *)c->scratch + left + (size_t)c->part * room_of(v);
-	const float *packed = c->scratch;
-
-	kernel_share(blocks, 1, c->part, c->parts, &from, &to);
-	for (size_t which = 0; which < v->classes; which++) {
-		struct part p = make_part(v, which);
-		size_t end = begin + v->out->shape[0] * v->groups * p.down * p.across;
-
-		p.left = packed;
-		packed += left_size(v, &p);
-		for (; from < to && from < end; from++)
-			(p.banded ? run_band : run_block)(c, v, &p, from - begin, room);
-		begin = end;
+		kernel_share(pieces_of(v, &p), 1, c->part, c->parts, &from, &to);
+		for (; from < to; from++)
+			LEVEL_NAME(conv_piece)(c, v, &p, left, from, room);
+		left += left_size(v, &p);
 	}
 }
 
@@ -401,38 +270,31 @@ static void run(const struct kernel_call *c, bool back)
 	if (c->phase == 0)
 		pack_left(c, &v);
 	else
-		run_blocks(c, &v);
-}
-
-static void run_conv2d(const struct kernel_call *c)
-{
-	run(c, false);
-}
-
-static void run_conv2d_dx(const struct kernel_call *c)
-{
-	run(c, true);
+		run_pieces(c, &v);
 }
 
 static size_t scratch(const struct kernel_call *c, bool back)
 {
 	struct convolution v = make_convolution(c, back);
-	size_t blocks;
 
-	return (all_left(&v, &blocks) + (size_t)c->parts * room_of(&v)) * sizeof(float);
+	return (size_t)c->parts * room_of(&v) * sizeof(float);
 }
 
-static size_t scratch_conv2d(const struct kernel_call *c)
+static size_t kept(const struct kernel_call *c, bool back, int *in)
 {
-	return scratch(c, false);
+	struct convolution v = make_convolution(c, back);
+	size_t size = 16;
+
+	for (size_t which = 0; which < v.classes; which++) {
+		struct conv_part p = make_part(&v, which);
+
+		size += left_size(&v, &p);
+	}
+	*in = 1;
+	return size * sizeof(float);
 }
 
-static size_t scratch_conv2d_dx(const struct kernel_call *c)
-{
-	return scratch(c, true);
-}
-
-/* --- what is claimed --- */
+/* --- the kernels --- */
 
 /* Floats; rows of the image side by side, planes of the result too. */
 static bool claims(const struct kernel_call *c)
@@ -449,9 +311,21 @@ static bool claims(const struct kernel_call *c)
 	       (size_t)a->stride[0] * a->stride[1] <= CLASSES_MAX;
 }
 
-#define KERNEL(name)                                                                  \
- LEVEL_KERNEL(name, panels, .claims = claims, .scratch = scratch_##name, .phases = 2, \
-	      .run = run_##name)
+#define KERNEL(name, back)                                                                    \
+ static void run_##name(const struct kernel_call *c)                                          \
+ {                                                                                            \
+  run(c, back);                                                                               \
+ }                                                                                            \
+ static size_t scratch_##name(const struct kernel_call *c)                                    \
+ {                                                                                            \
+  return scratch(c, back);                                                                    \
+ }                                                                                            \
+ static size_t kept_##name(const struct kernel_call *c, int *in)                              \
+ {                                                                                            \
+  return kept(c, back, in);                                                                   \
+ }                                                                                            \
+ LEVEL_KERNEL(name, panels, .claims = claims, .scratch = scratch_##name, .kept = kept_##name, \
+	      .phases = 2, .run = run_##name)
 
-KERNEL(conv2d);
-KERNEL(conv2d_dx);
+KERNEL(conv2d, false);
+KERNEL(conv2d_dx, true);

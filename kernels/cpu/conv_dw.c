@@ -1,32 +1,71 @@
 /*
- * kernels/cpu/conv_dw.c - the gradient of a convolution by its kernel, as products of panels
+ * kernels/cpu/conv_dw.c - the gradient of a convolution by its kernel
  *
- * For a group: dy [rows, places] by the lines that the taps see, [places, k] (image.h), summed over images. Images are cut
- * into pieces of about PIECE places by shape; phase 0 sums each piece, a block of rows and columns at a time, and phase 1 adds
- * the pieces in their order in double. A group of one row is summed without panels.
+ * For a group: dy [rows, places] by what the taps see, [places, k], summed over images. Images are cut into pieces of about PIECE
+ * places by shape; phase 0 sums each piece, a block of rows and terms of k at a time, and phase 1 adds the pieces in their order in
+ * double.
+ *
+ * By bands of places: dy is turned into panels [places][rows], and what taps see is broadcast from a padded copy (conv_band.h), in
+ * which a term lies at a distance of its own behind any place. Few rows, and taps that are far apart, are multiplied as panels of
+ * lines that are copied, and a group of one row without panels.
  */
 #include "kernels/cpu/level.h"
 
 #include "kernels/attributes.h"
-#include "kernels/cpu/gemm.h"
-#include "kernels/cpu/image.h"
+#include "kernels/cpu/conv_band.h"
+#include "kernels/cpu/conv_tile.h"
 #include "kernels/cpu/rows.h"
 
-#define PIECE	8192
-#define ROWS	192 /* a multiple of every GEMM_ROWS */
-#define COLUMNS 192 /* and of every GEMM_COLUMNS */
+#define PIECE	  8192
+#define ROWS	  192 /* without a band: a multiple of every GEMM_ROWS */
+#define COLUMNS	  192 /* and of every GEMM_COLUMNS */
+#define BAND_ROWS 128 /* a multiple of every CONV_LANES */
+#define TERMS	  288 /* a multiple of every CONV_SPREAD */
+#define FAR	  64  /* what taps may reach in a band */
 
 struct weights {
 	const struct kernel_tensor *dy, *out;
 	struct image_grid grid; /* of x */
 	size_t groups, rows, channels, k, places;
 	size_t images, images_a_piece, pieces;
-	size_t down, across; /* blocks of rows and columns */
+	size_t block_rows, block_columns, down, across; /* blocks of rows and terms */
+	bool banded;
+	struct band band;
+	size_t band_columns;
 };
 
 static size_t ceiling(size_t n, size_t by)
 {
 	return (n + by - 1) / by;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* N in pieces of at most MOST, nearly equal ones. */
+static size_t even(size_t n, size_t most)
+{
+	return n ? ceiling(n, ceiling(n, most)) : 1;
+}
+
+/* Bands of as many places as a slice has terms. */
+static void make_bands(struct weights *v)
+{
+	struct image_grid some = v->grid;
+	size_t taps = some.h.taps * some.w.taps;
+
+	v->banded = 2 * v->rows >= CONV_LANES && taps && band_reach(&some.h) <= FAR &&
+		    band_reach(&some.w) <= FAR;
+	v->block_rows = v->banded ? BAND_ROWS : ROWS;
+	v->block_columns = v->banded ? TERMS : COLUMNS;
+	if (!v->banded)
+		return;
+	v->band_columns = even(some.w.places, CONV_SLICE);
+	some.w.places = v->band_columns;
+	v->band = band_of(&some, least(v->channels, TERMS / taps + 2),
+			  even(v->grid.h.places, CONV_SLICE / v->band_columns), false);
 }
 
 static struct weights make_weights(const struct kernel_call *c)
@@ -44,8 +83,9 @@ static struct weights make_weights(const struct kernel_call *c)
 	v.images = x->shape[0];
 	v.images_a_piece = v.places && v.places < PIECE ? ceiling(PIECE, v.places) : 1;
 	v.pieces = ceiling(v.images, v.images_a_piece);
-	v.down = ceiling(v.rows, ROWS);
-	v.across = ceiling(v.k, COLUMNS);
+	make_bands(&v);
+	v.down = ceiling(v.rows, v.block_rows);
+	v.across = ceiling(v.k, v.block_columns);
 	return v;
 }
 
@@ -53,9 +93,15 @@ struct block {
 	size_t piece, group, row, rows, column, columns;
 };
 
-/* Of a part: panels of both operands, and the sums. */
+/* Of a part: panels of both operands, and the sums; of a band, whose copy comes after it. */
 struct room {
 	float left[ROWS * GEMM_DEPTH], right[COLUMNS * GEMM_DEPTH], sums[ROWS * COLUMNS];
+};
+
+struct band_room {
+	float dy[BAND_ROWS * CONV_SLICE], sums[BAND_ROWS * TERMS];
+	size_t term[TERMS], place[CONV_SLICE];
+	float x[];
 };
 
 /* --- a block of a piece --- */
@@ -122,54 +168,148 @@ static void dot_places(const struct weights *v, const struct block *b, size_t im
 	}
 }
 
-static void sum_block(const struct weights *v, const struct block *b, struct room *room)
-{
-	size_t first = b->piece * v->images_a_piece;
-	size_t last = v->images - first < v->images_a_piece ? v->images : first + v->images_a_piece;
-
-	memset(v->rows == 1 ? room->right : room->sums, 0, sizeof(room->sums));
-	for (size_t image = first; image < last; image++)
-		for (size_t place = 0; place < v->places; place += GEMM_DEPTH)
-			(v->rows == 1 ? dot_places : add_places)(
-				v, b, image, place,
-				v->places - place < GEMM_DEPTH ? v->places - place : GEMM_DEPTH,
-				room);
-	for (size_t j = 0; j < b->columns && v->rows == 1; j++)
-		room->sums[j] = rows_sum(simd_load(room->right + j * SIMD_WIDTH));
-}
-
-/* --- the kernel --- */
-
 static size_t elements(const struct weights *v)
 {
 	return v->groups * v->rows * v->k;
 }
 
-static struct room *room_of(const struct kernel_call *c, const struct weights *v)
+/* Where a block's sums of its piece go; rows are K apart. */
+static float *sums_at(const struct kernel_call *c, const struct weights *v, const struct block *b)
 {
-	return (struct room *)((float *)c->scratch + ceiling(v->pieces * elements(v), 16) * 16) +
-	       c->part;
+	return (float *)c->scratch + b->piece * elements(v) + (b->group * v->rows + b->row) * v->k +
+	       b->column;
+}
+
+static size_t last_image(const struct weights *v, const struct block *b)
+{
+	return least(v->images, (b->piece + 1) * v->images_a_piece);
+}
+
+static void sum_panels(const struct weights *v, const struct block *b, struct room *room,
+		       float *out)
+{
+	memset(v->rows == 1 ? room->right : room->sums, 0, sizeof(room->sums));
+	for (size_t image = b->piece * v->images_a_piece; image < last_image(v, b); image++)
+		for (size_t place = 0; place < v->places; place += GEMM_DEPTH)
+			(v->rows == 1 ? dot_places : add_places)(
+				v, b, image, place, least(GEMM_DEPTH, v->places - place), room);
+	for (size_t j = 0; j < b->columns && v->rows == 1; j++)
+		room->sums[j] = rows_sum(simd_load(room->right + j * SIMD_WIDTH));
+	for (size_t r = 0; r < b->rows; r++)
+		memcpy(out + r * v->k, room->sums + r * COLUMNS, b->columns * sizeof(float));
+}
+
+/* --- a block of a piece, by bands --- */
+
+/* ROWS by COLUMNS places from (ROW, COLUMN) on. */
+struct window {
+	size_t image, row, rows, column, columns;
+};
+
+/* The block's dy: panels [places][CONV_LANES]. */
+static void turn_dy(const struct weights *v, const struct block *b, const struct window *w,
+		    float *out)
+{
+	struct gemm_source s = { .t = v->dy,
+				 .at = dy_at(v, b, w->image, w->row * v->grid.w.places + w->column),
+				 .line = v->dy->stride[1],
+				 .k = 1 };
+	size_t n = w->rows * w->columns;
+
+	LEVEL_NAME(gemm_pack)(&s, 0, b->rows, 0, n, CONV_LANES, CONV_LANES * n, out);
+}
+
+/* What the block's terms see, where they lie (past the last as it), and where places do. */
+static void copy_x(const struct weights *v, const struct block *b, const struct window *w,
+		   struct band_room *room)
+{
+	size_t taps = v->grid.h.taps * v->grid.w.taps, first = b->column / taps;
+	size_t channels = (b->column + b->columns - 1) / taps - first + 1;
+	struct image_grid grid = v->grid;
+
+	grid.w.base += (int64_t)w->column * grid.w.step;
+	band_offsets(&v->band, &grid, b->column, b->columns, room->term);
+	for (size_t i = b->columns; i % CONV_SPREAD; i++)
+		room->term[i] = room->term[b->columns - 1];
+	for (size_t i = 0; i < w->rows * w->columns; i++)
+		room->place[i] = band_place(&v->band, i / w->columns, i % w->columns);
+	band_fill(&v->band, &grid, w->image, b->group * v->channels + first, channels, w->row,
+		  w->rows, room->x);
+}
+
+static void add_window(const struct weights *v, const struct block *b, const struct window *w,
+		       bool first, struct band_room *room)
+{
+	size_t n = w->rows * w->columns;
+	const float *dy = room->dy;
+	float *sums = room->sums;
+
+	turn_dy(v, b, w, room->dy);
+	copy_x(v, b, w, room);
+	for (size_t r = 0; r < b->rows; r += CONV_LANES, dy += n * CONV_LANES)
+		for (size_t i = 0; i < b->columns;
+		     i += CONV_SPREAD, sums += CONV_SPREAD * CONV_LANES)
+			conv_spread(room->x, room->term + i, room->place, dy, n, first, sums);
+}
+
+static void sum_bands(const struct weights *v, const struct block *b, struct band_room *room,
+		      float *out)
+{
+	size_t padded = ceiling(b->columns, CONV_SPREAD) * CONV_SPREAD;
+	struct window w = { .image = b->piece * v->images_a_piece };
+	bool first = true;
+
+	for (; w.image < last_image(v, b); w.image++)
+		for (w.row = 0; w.row < v->grid.h.places; w.row += v->band.rows)
+			for (w.column = 0; w.column < v->grid.w.places;
+			     w.column += v->band_columns) {
+				w.rows = least(v->band.rows, v->grid.h.places - w.row);
+				w.columns = least(v->band_columns, v->grid.w.places - w.column);
+				add_window(v, b, &w, first, room);
+				first = false;
+			}
+	if (first)
+		memset(room->sums, 0, sizeof(room->sums));
+	for (size_t r = 0; r < b->rows; r += CONV_LANES)
+		LEVEL_NAME(gemm_turn)
+	(room->sums + r * padded, b->columns, least(CONV_LANES, b->rows - r), CONV_LANES,
+	 out + r * v->k, v->k);
+}
+
+/* --- the kernel --- */
+
+static size_t room_size(const struct weights *v)
+{
+	size_t size = v->banded ? sizeof(struct band_room) + v->band.room * sizeof(float)
+				: sizeof(struct room);
+
+	return ceiling(size, 64) * 64;
+}
+
+static void *room_of(const struct kernel_call *c, const struct weights *v)
+{
+	return (uint8_t *)c->scratch + ceiling(v->pieces * elements(v), 16) * 16 * sizeof(float) +
+	       (size_t)c->part * room_size(v);
 }
 
 static void sum_pieces(const struct kernel_call *c, const struct weights *v)
 {
-	struct room *room = room_of(c, v);
+	void *room = room_of(c, v);
 	size_t from, to;
 
 	kernel_share(v->pieces * v->groups * v->down * v->across, 1, c->part, c->parts, &from, &to);
 	for (size_t i = from; i < to; i++) {
-		struct block b = { .column = i % v->across * COLUMNS,
-				   .row = i / v->across % v->down * ROWS,
+		struct block b = { .column = i % v->across * v->block_columns,
+				   .row = i / v->across % v->down * v->block_rows,
 				   .group = i / v->across / v->down % v->groups,
 				   .piece = i / v->across / v->down / v->groups };
 
-		b.rows = v->rows - b.row < ROWS ? v->rows - b.row : ROWS;
-		b.columns = v->k - b.column < COLUMNS ? v->k - b.column : COLUMNS;
-		sum_block(v, &b, room);
-		for (size_t r = 0; r < b.rows; r++)
-			memcpy((float *)c->scratch + b.piece * elements(v) +
-				       (b.group * v->rows + b.row + r) * v->k + b.column,
-			       room->sums + r * COLUMNS, b.columns * sizeof(float));
+		b.rows = least(v->block_rows, v->rows - b.row);
+		b.columns = least(v->block_columns, v->k - b.column);
+		if (v->banded)
+			sum_bands(v, &b, room, sums_at(c, v, &b));
+		else
+			sum_panels(v, &b, room, sums_at(c, v, &b));
 	}
 }
 
@@ -212,7 +352,7 @@ static size_t scratch(const struct kernel_call *c)
 	struct weights v = make_weights(c);
 
 	return ceiling(v.pieces * elements(&v), 16) * 16 * sizeof(float) +
-	       (size_t)c->parts * sizeof(struct room);
+	       (size_t)c->parts * room_size(&v);
 }
 
 /* Floats; rows of the image side by side, planes of dy and the result too. */

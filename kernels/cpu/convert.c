@@ -8,6 +8,7 @@
 
 #include "kernels/attributes.h"
 #include "kernels/cpu/plain.h"
+#include "kernels/cpu/vector.h"
 
 #define CHUNK PLAIN_CHUNK
 
@@ -130,7 +131,8 @@ static void copy_run(const struct kernel_call *c, const struct run *r)
 	uint8_t *to = plain_at(y, run_at(y, r));
 
 	if (last_step(x) == 1)
-		simd_copy(to, plain_at(x, run_at(x, r)), r->n * bytes);
+		vector_copy(to, plain_at(x, run_at(x, r)), r->n * bytes,
+			    kernel_elements(y) * bytes >= VECTOR_STREAM_BYTES);
 	else
 		plain_gather(bytes, plain_at(x, run_at(x, r)), last_step(x), to, r->n);
 }
@@ -143,6 +145,7 @@ static void run_copy(const struct kernel_call *c)
 		copy_turned(c, axis);
 	else
 		each_run(c, copy_run);
+	simd_stream_end();
 }
 
 static bool claims_copy(const struct kernel_call *c)

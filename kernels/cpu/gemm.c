@@ -208,6 +208,8 @@ void LEVEL_NAME(gemm_pack)(const struct gemm_source *s, size_t first, size_t n, 
 {
 	if (width == GEMM_ROWS)
 		pack(s, first, n, k0, kn, GEMM_ROWS, step, out);
+	else if (width == GEMM_LOW)
+		pack(s, first, n, k0, kn, GEMM_LOW, step, out);
 	else
 		pack(s, first, n, k0, kn, GEMM_COLUMNS, step, out);
 }

@@ -17,8 +17,10 @@
 
 #if SIMD_WIDTH == 16
 # define GEMM_ROWS 12
+# define GEMM_LOW  8 /* rows of a low and long tile (conv_tile.h) */
 #else
 # define GEMM_ROWS 6
+# define GEMM_LOW  4
 #endif
 #define GEMM_COLUMNS (2 * SIMD_WIDTH)
 #define GEMM_DEPTH   256 /* k at a time: a right panel of it stays in L1, a left block in L2 */
@@ -50,7 +52,7 @@ SIMD_INLINE void gemm_run(const struct kernel_tensor *t, ptrdiff_t at, float *ou
 /*
  * Lines FIRST to FIRST + N - 1, elements K0 to K0 + KN - 1, into panels of WIDTH lines: line l, element k at
  * OUT[l / WIDTH * STEP + (k - K0) * WIDTH + l % WIDTH]; the last panel is filled up with zeros. One of the steps is 1. WIDTH is
- * GEMM_ROWS or GEMM_COLUMNS.
+ * GEMM_ROWS, GEMM_LOW or GEMM_COLUMNS.
  */
 void LEVEL_NAME(gemm_pack)(const struct gemm_source *s, size_t first, size_t n, size_t k0,
 			   size_t kn, size_t width, size_t step, float *out);

@@ -61,9 +61,24 @@ SIMD_INLINE struct image_axis image_backward(const struct conv_attributes *a, in
 	return x;
 }
 
+/* Every second of the 2 N - 1 floats at P, but for the last few: how many. */
+#if SIMD_WIDTH >= 8
+SIMD_INLINE size_t image_halve(const float *p, float *out, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + 8 < n; i += 8) {
+		__m256 low = _mm256_loadu_ps(p + 2 * i), high = _mm256_loadu_ps(p + 2 * i + 8);
+
+		low = _mm256_shuffle_ps(low, high, 0x88); /* within each half of 16 bytes */
+		_mm256_storeu_ps(out + i, _mm256_castpd_ps(_mm256_permute4x64_pd(
+						  _mm256_castps_pd(low), 0xd8)));
+	}
+	return i;
+}
+#else
 typedef float image_four __attribute__((vector_size(16)));
 
-/* Every second of the 2 N - 1 floats at P, but for the last few: how many. */
 SIMD_INLINE size_t image_halve(const float *p, float *out, size_t n)
 {
 	size_t i = 0;
@@ -78,11 +93,14 @@ SIMD_INLINE size_t image_halve(const float *p, float *out, size_t n)
 	}
 	return i;
 }
+#endif
 
 /* N elements STEP apart as f32. */
 SIMD_INLINE void image_gather(enum dtype t, const uint8_t *p, ptrdiff_t step, float *out, size_t n)
 {
-	if (step == 1) {
+	if (step == 1 && t == DTYPE_F32) {
+		simd_copy(out, p, n * sizeof(float));
+	} else if (step == 1) {
 		operand_load(t, p, out, n);
 	} else if (t == DTYPE_F32) {
 		size_t i = step == 2 ? image_halve((const float *)(const void *)p, out, n) : 0;
@@ -95,9 +113,15 @@ SIMD_INLINE void image_gather(enum dtype t, const uint8_t *p, ptrdiff_t step, fl
 	}
 }
 
-/* Places J to J + N - 1 of a row of the grid, of the row of the image at P; FIRST is what place 0 sees. */
-SIMD_INLINE void image_row(const struct image_grid *g, const uint8_t *p, int64_t first, size_t j,
-			   size_t n, float *out)
+/* How many of a run of places see what is before the image, the image from element AT on, and what is after it. */
+struct image_span {
+	size_t before, n, after;
+	int64_t at;
+};
+
+/* Of places J to J + N - 1 of a row; FIRST is what place 0 sees. */
+SIMD_INLINE struct image_span image_span(const struct image_grid *g, int64_t first, size_t j,
+					 size_t n)
 {
 	int64_t step = g->w.step, length = (int64_t)g->w.length;
 	int64_t from = first < 0 ? (-first + step - 1) / step : 0;
@@ -106,11 +130,33 @@ SIMD_INLINE void image_row(const struct image_grid *g, const uint8_t *p, int64_t
 
 	a = a > j + n ? j + n : a;
 	b = to < (int64_t)a ? a : (size_t)to > j + n ? j + n : (size_t)to;
-	memset(out, 0, (a - j) * sizeof(float));
-	if (b > a)
-		image_gather(g->x->dtype, p + operand_bytes(g->x->dtype, first + (int64_t)a * step),
-			     (ptrdiff_t)step, out + (a - j), b - a);
-	memset(out + (b - j), 0, (j + n - b) * sizeof(float));
+	return (struct image_span){ a - j, b - a, j + n - b, first + (int64_t)a * step };
+}
+
+SIMD_INLINE void image_zeros(float *out, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = 0;
+}
+
+/* Those places, of the row of the image at P. */
+SIMD_INLINE void image_see(const struct image_grid *g, const uint8_t *p, const struct image_span *s,
+			   float *out)
+{
+	image_zeros(out, s->before);
+	out += s->before;
+	if (s->n)
+		image_gather(g->x->dtype, p + operand_bytes(g->x->dtype, s->at),
+			     (ptrdiff_t)g->w.step, out, s->n);
+	image_zeros(out + s->n, s->after);
+}
+
+SIMD_INLINE void image_row(const struct image_grid *g, const uint8_t *p, int64_t first, size_t j,
+			   size_t n, float *out)
+{
+	struct image_span s = image_span(g, first, j, n);
+
+	image_see(g, p, &s, out);
 }
 
 /* Whether each place sees the element at itself, and rows lie side by side: a 1x1 kernel. */

@@ -106,10 +106,15 @@ SIMD_INLINE void simd_copy(void *to, const void *from, size_t n)
 	size_t i = 0;
 
 	for (; i + 4 * sizeof(vf32) <= n; i += 4 * sizeof(vf32)) {
-		vf32 v[4];
+		/* An array of vectors would pass through memory. */
+		vf32 a = simd_load(x + i), b = simd_load(x + i + sizeof(vf32));
+		vf32 c = simd_load(x + i + 2 * sizeof(vf32)),
+		     d = simd_load(x + i + 3 * sizeof(vf32));
 
-		memcpy(v, x + i, sizeof(v));
-		memcpy(y + i, v, sizeof(v));
+		simd_store(y + i, a);
+		simd_store(y + i + sizeof(vf32), b);
+		simd_store(y + i + 2 * sizeof(vf32), c);
+		simd_store(y + i + 3 * sizeof(vf32), d);
 	}
 	for (; i + sizeof(vf32) <= n; i += sizeof(vf32))
 		simd_store(y + i, simd_load(x + i));

@@ -217,19 +217,32 @@ static void check(const struct op_case *c, enum level level, enum dtype floats,
 	free_results(&want);
 }
 
-/* Those that TEST_LEVELS names, or all. */
-static bool wanted(enum level level)
+/* Whether NAME is a word of the variable. */
+static bool names(const char *variable, const char *name)
 {
-	const char *words = getenv("TEST_LEVELS"), *name = level_name(level);
+	const char *words = getenv(variable);
+	size_t length = strlen(name);
 
 	while (words && *words) {
 		size_t n = strcspn(words, " ");
 
-		if (n == strlen(name) && memcmp(words, name, n) == 0)
-			return level_available(level);
+		if (n == length && memcmp(words, name, n) == 0)
+			return true;
 		words += n + (words[n] == ' ');
 	}
-	return !getenv("TEST_LEVELS") && level_available(level);
+	return false;
+}
+
+/* Those that TEST_LEVELS and TEST_OPS name, or all. */
+static bool wanted(enum level level)
+{
+	return level_available(level) &&
+	       (!getenv("TEST_LEVELS") || names("TEST_LEVELS", level_name(level)));
+}
+
+static bool wanted_op(enum op op)
+{
+	return !getenv("TEST_OPS") || names("TEST_OPS", op_info(op)->name);
 }
 
 int main(void)
@@ -238,6 +251,8 @@ int main(void)
 	struct op_cases cases = { 0 };
 
 	for (int op = 0; op < OP_COUNT; op++) {
+		if (!wanted_op((enum op)op))
+			continue;
 		op_cases_make(&cases, (enum op)op);
 		for (size_t i = 0; i < cases.n; i++)
 			for (int level = 0; level < LEVEL_COUNT; level++)
