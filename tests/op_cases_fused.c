@@ -79,6 +79,15 @@ void cases_grouped_matmul(struct op_cases *c)
 	case_floats(x, SHAPE(9, 4), FILL_NORMAL);
 	case_floats(x, SHAPE(4, 4, 17), FILL_NORMAL);
 	case_given(x, DTYPE_I32, 5, (double[]){ 0, 3, 3, 5, 7 }); /* an empty group, rows beyond */
+	x = case_new(c, &(struct matmul_attributes){
+				0 }); /* few rows and many, columns for several parts */
+	case_fixed(x, SHAPE(61, 21), FILL_NORMAL);
+	case_fixed(x, SHAPE(5, 21, 77), FILL_NORMAL);
+	case_given(x, DTYPE_I32, 6, (double[]){ 2, 3, 31, 31, 50, 58 }); /* and before */
+	x = case_new(c, &(struct matmul_attributes){ 0 }); /* that meet and fall, past both ends */
+	case_fixed(x, SHAPE(20, 5), FILL_NORMAL);
+	case_fixed(x, SHAPE(4, 5, 9), FILL_NORMAL);
+	case_given(x, DTYPE_I32, 5, (double[]){ -3, 9, 4, 16, 40 });
 }
 
 void cases_grouped_matmul_dw(struct op_cases *c)
@@ -88,6 +97,10 @@ void cases_grouped_matmul_dw(struct op_cases *c)
 	case_floats(x, SHAPE(11, 6), FILL_NORMAL);
 	case_floats(x, SHAPE(11, 5), FILL_NORMAL);
 	case_given(x, DTYPE_I32, 4, (double[]){ 0, 4, 4, 10 });
+	x = case_new(c, NULL);
+	case_fixed(x, SHAPE(61, 21), FILL_NORMAL);
+	case_fixed(x, SHAPE(61, 77), FILL_NORMAL);
+	case_given(x, DTYPE_I32, 6, (double[]){ 2, 3, 31, 31, 50, 58 });
 }
 
 /* --- norms --- */

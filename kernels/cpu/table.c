@@ -8,6 +8,7 @@
 /* clang-format off */
 #define KERNELS(X) \
 	X(matmul_few) X(matmul_tiles) X(matmul_acc_few) X(matmul_acc_tiles) \
+	X(grouped_matmul_groups) X(grouped_matmul_dw_groups) \
 	X(add_runs) X(sub_runs) X(mul_runs) X(div_runs) \
 	X(min_runs) X(max_runs) X(pow_runs) X(neg_runs) X(exp_runs) X(log_runs) X(sqrt_runs) \
 	X(rsqrt_runs) X(square_runs) X(abs_runs) X(sign_runs) X(sin_runs) X(cos_runs) \
