@@ -302,6 +302,9 @@ static void add_products(const struct head *h, size_t row, size_t rows, size_t w
 	LEVEL_NAME(gemm_pack)
 	(&turned, 0, words, 0, rows, GEMM_ROWS, GEMM_ROWS * rows, r->slopes);
 	head_pack_across(h->x, row, rows, r->right);
+	for (size_t i = 0; i < rows; i++)
+		if (!h->loss->live(h, row + i))
+			head_leave_out(r->right, columns, rows, i);
 	head_multiply(r->slopes, words, r->right, columns, rows, r->sums, columns);
 	head_pack_rows(&dz, 0, rows, GEMM_ROWS, r->slopes);
 	head_multiply(r->slopes, rows, r->across, columns, words, dx + row * columns, columns);

@@ -60,6 +60,13 @@ SIMD_INLINE void head_pack_across(const struct kernel_tensor *t, size_t first, s
 	LEVEL_NAME(gemm_pack)(&s, 0, t->shape[1], 0, n, GEMM_COLUMNS, GEMM_COLUMNS * n, out);
 }
 
+/* Of such an operand of N rows, row ROW: what has no gradient takes no part in dw, even where it is not finite. */
+SIMD_INLINE void head_leave_out(float *right, size_t columns, size_t n, size_t row)
+{
+	for (size_t j = 0; j < columns; j += GEMM_COLUMNS)
+		memset(right + j * n + row * GEMM_COLUMNS, 0, GEMM_COLUMNS * sizeof(float));
+}
+
 SIMD_INLINE vf32 head_logit(vf32 product, const float *bias, float cap)
 {
 	vf32 z = product + simd_load(bias);

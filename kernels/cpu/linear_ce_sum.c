@@ -369,6 +369,9 @@ static void run_slopes(const struct sum *s, const struct group *g)
 
 	make_losses(s, g->first, g->n, sh.seen[g->index % 2], &r);
 	head_pack_across(s->x, g->first, g->n, r.right);
+	for (size_t i = 0; i < g->n; i++)
+		if (!is_live(s, g->first + i))
+			head_leave_out(r.right, s->columns, g->n, i);
 	for (size_t range = (size_t)s->c->part; range < s->ranges; range += (size_t)s->c->parts) {
 		float *dx = sh.dx + range * s->group * s->columns;
 

@@ -2,7 +2,7 @@
  * tests/kernel/test_op_direct.c - kernels of every level, called by themselves, where cases of ops.def do not reach
  *
  * Tables of block-quantized rows, and parameters of bf16 that are rounded stochastically: there to the bit of ref, since the steps
- * are exact in f32, and without bias. Products with gaps between their batches; results so large that they go past the caches.
+ * are exact in f32, and without bias. States without a target that are not finite. Products with gaps between their batches; results so large that they go past the caches.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -135,6 +135,66 @@ static void check_head(enum dtype t, int level)
 			       "%s of %s words, %s: result %d as ref", op_info(op)->name,
 			       dtype_name(t), level_name((enum level)level), i);
 	}
+}
+
+/* --- rows without a target --- */
+
+#define HEAD_WIDTH  40
+#define HEAD_WORDS  50
+#define HEAD_STATES 3
+
+struct slopes {
+	float total, loss[HEAD_STATES], lse[HEAD_STATES];
+	float dx[HEAD_STATES * HEAD_WIDTH], dw[HEAD_WORDS * HEAD_WIDTH];
+};
+
+/* Of three states, the second of which has no target and is FILL throughout. */
+static void head_slopes(int level, enum op op, float fill, struct slopes *out)
+{
+	static float x[HEAD_STATES * HEAD_WIDTH], w[HEAD_WORDS * HEAD_WIDTH];
+	int32_t targets[] = { 1, -100, 7 };
+	float lse[] = { 4, 4, 5 }, weights[] = { 1, 1, 0.5f };
+	struct cross_entropy_attributes a = { .ignore = -100 };
+	bool sum = op == OP_LINEAR_CE_SUM;
+	struct kernel_tensor in[] = { tensor(DTYPE_F32, x, HEAD_STATES, HEAD_WIDTH),
+				      tensor(DTYPE_F32, w, HEAD_WORDS, HEAD_WIDTH),
+				      tensor(DTYPE_I32, targets, 0, HEAD_STATES),
+				      tensor(DTYPE_F32, sum ? weights : lse, 0, HEAD_STATES),
+				      tensor(DTYPE_F32, weights, 0, HEAD_STATES) };
+	struct kernel_tensor results[] = { { .data = &out->total, .dtype = DTYPE_F32 },
+					   tensor(DTYPE_F32, out->loss, 0, HEAD_STATES),
+					   tensor(DTYPE_F32, out->lse, 0, HEAD_STATES),
+					   tensor(DTYPE_F32, out->dx, HEAD_STATES, HEAD_WIDTH),
+					   tensor(DTYPE_F32, out->dw, HEAD_WORDS, HEAD_WIDTH) };
+	struct kernel_call c = { .in = in,
+				 .out = sum ? results : results + 3,
+				 .n_in = sum ? 4 : 5,
+				 .n_out = sum ? 5 : 2,
+				 .attributes = &a,
+				 .parts = 1 };
+	const struct kernel *k;
+
+	for (size_t i = 0; i < HEAD_STATES * HEAD_WIDTH; i++)
+		x[i] = i / HEAD_WIDTH == 1 ? fill : (float)(i * 31 % 17) / 8 - 1;
+	for (size_t i = 0; i < HEAD_WORDS * HEAD_WIDTH; i++)
+		w[i] = (float)(i * 29 % 19) / 9 - 1;
+	k = kernel_of(level, op, &c, "a row without a target");
+	if (k)
+		run(k, c, 2);
+}
+
+static void check_ignored(int level, enum op op)
+{
+	static struct slopes got, want;
+
+	head_slopes(level, op, 0, &want);
+	head_slopes(level, op, INFINITY, &got);
+	tap_ok(memcmp(got.dx, want.dx, sizeof(got.dx)) == 0 &&
+		       memcmp(got.dw, want.dw, sizeof(got.dw)) == 0,
+	       "%s, %s: an infinite state without a target has no part in the gradients",
+	       op_info(op)->name, level_name((enum level)level));
+	tap_ok(want.dw[HEAD_WIDTH] != 0 && want.dx[0] != 0, "%s: there are gradients",
+	       op_info(op)->name);
 }
 
 /* --- batches --- */
@@ -375,6 +435,8 @@ int main(void)
 						     level);
 		check_head(DTYPE_Q8_0, level);
 		check_head(DTYPE_Q4_K, level);
+		check_ignored(level, OP_LINEAR_CE_GRAD);
+		check_ignored(level, OP_LINEAR_CE_SUM);
 		for (int where = 0; where < BATCH_OPERANDS; where++) {
 			check_batches(DTYPE_F32, where, level);
 			check_batches(DTYPE_BF16, where, level);
