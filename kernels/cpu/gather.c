@@ -10,6 +10,7 @@
 
 #include "kernels/attributes.h"
 #include "kernels/cpu/rows.h"
+#include "kernels/cpu/vector.h"
 
 #define STRIP 256 /* a multiple of every block of a quantized table */
 #define SPANS 16
@@ -76,7 +77,8 @@ static void gather_row(const struct kernel_tensor *table, const struct kernel_te
 		       size_t row, uint8_t *to, size_t n)
 {
 	if (table->dtype == out->dtype && inner_dense(table)) {
-		simd_copy(to, row_of(table, row, 0), operand_bytes(out->dtype, (ptrdiff_t)n));
+		vector_copy(to, row_of(table, row, 0), operand_bytes(out->dtype, (ptrdiff_t)n),
+			    vector_streams(out));
 		return;
 	}
 	if (table->dtype == out->dtype) {
@@ -116,6 +118,7 @@ static void run_gather_rows(const struct kernel_call *c)
 		else
 			gather_row(table, out, (size_t)id, row, n);
 	}
+	simd_stream_end();
 }
 
 static bool claims_gather_rows(const struct kernel_call *c)
@@ -173,25 +176,40 @@ static void sort_rows(const struct kernel_call *c)
 	}
 }
 
-/* SUM = the rows of X that ROWS names, N columns from COLUMN on. */
+/* X += Y, N of each. */
+static void add_row(float *x, const float *y, size_t n)
+{
+	size_t j = 0;
+
+	for (; j + SIMD_WIDTH <= n; j += SIMD_WIDTH)
+		simd_store(x + j, simd_load(x + j) + simd_load(y + j));
+	for (; j < n; j++)
+		x[j] += y[j];
+}
+
+/* SUM = the rows of X that ROWS names, N columns from COLUMN on; 0 where it names none. */
 static void add_rows(const struct kernel_tensor *x, const uint32_t *rows, size_t n_rows,
 		     size_t column, size_t n, float *sum)
 {
 	float room[STRIP];
 
-	memset(sum, 0, n * sizeof(*sum));
-	for (size_t i = 0; i < n_rows; i++) {
-		const uint8_t *at = row_of(x, rows[i], column);
-		const float *more = (const float *)at;
-
-		if (x->dtype != DTYPE_F32) {
-			operand_load(x->dtype, at, room, n);
-			more = room;
-		}
-		for (size_t j = 0; j < n; j += SIMD_WIDTH)
-			rows_store(sum + j, rows_load(sum + j, n - j) + rows_load(more + j, n - j),
-				   n - j);
+	if (n_rows)
+		operand_load(x->dtype, row_of(x, rows[0], column), sum, n);
+	else
+		memset(sum, 0, n * sizeof(*sum));
+	for (size_t i = 1; i < n_rows; i++) {
+		operand_load(x->dtype, row_of(x, rows[i], column), room, n);
+		add_row(sum, room, n);
 	}
+}
+
+/* Rows by id lie anywhere: nothing but this brings the next one near. */
+static void ask_row(const struct kernel_tensor *x, uint32_t row, size_t column, size_t n)
+{
+	const uint8_t *at = row_of(x, row, column);
+
+	for (size_t i = 0; i < operand_bytes(x->dtype, (ptrdiff_t)n); i += 64)
+		__builtin_prefetch(at + i, 0, 2);
 }
 
 /* Ids FROM to TO - 1, columns as above. What is added to is added to once, by the sum as a node of its own would give it. */
@@ -208,12 +226,13 @@ static void sum_span(const struct kernel_call *c, size_t from, size_t to, size_t
 
 		if (onto && many == 0)
 			continue;
+		if (s.first[id + 1] < s.first[out->shape[0]])
+			ask_row(x, s.rows[s.first[id + 1]], column, n);
 		add_rows(x, s.rows + s.first[id], many, column, n, sum);
 		if (onto) {
 			operand_round(out->dtype, sum, n);
 			operand_load(out->dtype, at, old, n);
-			for (size_t j = 0; j < n; j++)
-				sum[j] += old[j];
+			add_row(sum, old, n);
 		}
 		operand_store(out->dtype, sum, at, n);
 	}

@@ -8,7 +8,7 @@
 #include "kernels/cpu/simd_math.h"
 #include "kernels/cpu/vector.h"
 
-#define ROOMS 3
+#define ROOMS 3 /* of a row each */
 
 static float *room(const struct kernel_call *c, int which)
 {
@@ -87,10 +87,41 @@ static float row_exp(const float *x, float *y, size_t n, float most)
 	return rows_sum(sum[0] + sum[1]);
 }
 
-static void row_scale(float *y, size_t n, float factor)
+/* Row I of T = (X - LESS) FACTOR, element by element where FACTORS is not NULL. */
+SIMD_INLINE void row_put(const struct kernel_tensor *t, size_t i, const float *x, float less,
+			 const float *factors, float factor)
 {
-	for (size_t i = 0; i < n; i += SIMD_WIDTH)
-		rows_store(y + i, rows_load(y + i, n - i) * simd_f32(factor), n - i);
+	uint8_t *out = (uint8_t *)t->data + operand_bytes(t->dtype, rows_at(t, i));
+	size_t n = rows_length(t), j = 0;
+	bool stream = vector_streams(t) && vector_aligned(out);
+	vf32 f[2] = { simd_f32(factor), simd_f32(factor) }, l = simd_f32(less);
+	float rest[VECTOR_TWO];
+
+	for (; j + VECTOR_TWO <= n; j += VECTOR_TWO) {
+		for (size_t k = 0; k < 2 && factors; k++)
+			f[k] = simd_load(factors + j + k * SIMD_WIDTH);
+		vector_store_two(t->dtype, out + operand_bytes(t->dtype, (ptrdiff_t)j),
+				 (simd_load(x + j) - l) * f[0],
+				 (simd_load(x + j + SIMD_WIDTH) - l) * f[1], stream);
+	}
+	for (size_t k = 0; k < n - j; k++)
+		rest[k] = (x[j + k] - less) * (factors ? factors[j + k] : factor);
+	operand_store(t->dtype, rest, out + operand_bytes(t->dtype, (ptrdiff_t)j), n - j);
+}
+
+static float row_dot(const float *x, const float *y, size_t n)
+{
+	vf32 sum[CHAINS] = { { 0 } };
+	size_t i = 0;
+
+	for (; i + CHAINS * SIMD_WIDTH <= n; i += CHAINS * SIMD_WIDTH)
+		SIMD_UNROLL
+	for (size_t j = 0; j < CHAINS; j++)
+		sum[j] = simd_fma(simd_load(x + i + j * SIMD_WIDTH),
+				  simd_load(y + i + j * SIMD_WIDTH), sum[j]);
+	for (; i < n; i += SIMD_WIDTH)
+		sum[0] = simd_fma(rows_load(x + i, n - i), rows_load(y + i, n - i), sum[0]);
+	return rows_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
 static void run_softmax(const struct kernel_call *c)
@@ -100,14 +131,15 @@ static void run_softmax(const struct kernel_call *c)
 	kernel_share(rows_count(&c->in[0]), 1, c->part, c->parts, &from, &to);
 	for (size_t i = from; i < to; i++) {
 		const float *x = rows_get(&c->in[0], i, room(c, 0));
-		float *y = rows_new(&c->out[0], i, room(c, 1)), most = row_most(x, n);
+		float *y = room(c, 1), most = row_most(x, n), factor = 0;
 
 		if (most == -INFINITY)
 			memset(y, 0, n * sizeof(*y));
 		else
-			row_scale(y, n, 1 / row_exp(x, y, n, most));
-		rows_put(&c->out[0], i, y);
+			factor = 1 / row_exp(x, y, n, most);
+		row_put(&c->out[0], i, y, 0, NULL, factor);
 	}
+	simd_stream_end();
 }
 
 static void run_log_softmax(const struct kernel_call *c)
@@ -135,20 +167,10 @@ static void run_softmax_grad(const struct kernel_call *c)
 	for (size_t i = from; i < to; i++) {
 		const float *y = rows_get(&c->in[0], i, room(c, 0));
 		const float *dy = rows_get(&c->in[1], i, room(c, 1));
-		float *dx = rows_new(&c->out[0], i, room(c, 2));
-		vf32 sum = { 0 };
-		float dot;
 
-		for (size_t j = 0; j < n; j += SIMD_WIDTH)
-			sum = simd_fma(rows_load(y + j, n - j), rows_load(dy + j, n - j), sum);
-		dot = rows_sum(sum);
-		for (size_t j = 0; j < n; j += SIMD_WIDTH)
-			rows_store(dx + j,
-				   rows_load(y + j, n - j) *
-					   (rows_load(dy + j, n - j) - simd_f32(dot)),
-				   n - j);
-		rows_put(&c->out[0], i, dx);
+		row_put(&c->out[0], i, dy, row_dot(y, dy, n), y, 0);
 	}
+	simd_stream_end();
 }
 
 static bool claims(const struct kernel_call *c)

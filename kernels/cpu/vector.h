@@ -90,7 +90,19 @@ SIMD_INLINE bool vector_aligned(const void *p)
 	return (uintptr_t)p % SIMD_BYTES == 0;
 }
 
-/* The same, but only LEFT elements are there: the lanes beyond are REST. */
+/* As simd_copy, but past the caches where STREAM and the result's address allow it. */
+SIMD_INLINE void vector_copy(uint8_t *to, const uint8_t *from, size_t n, bool stream)
+{
+	size_t i = 0;
+
+	if (stream && vector_aligned(to))
+		for (; i + 4 * SIMD_BYTES <= n; i += 4 * SIMD_BYTES)
+			for (size_t j = 0; j < 4 * SIMD_BYTES; j += SIMD_BYTES)
+				simd_stream(to + i + j, simd_load(from + i + j));
+	simd_copy(to + i, from + i, n - i);
+}
+
+/* vector_load, but only LEFT elements are there: the lanes beyond are REST. */
 SIMD_INLINE vf32 vector_some(enum dtype t, const uint8_t *p, size_t left, float rest)
 {
 	float x[SIMD_WIDTH];
