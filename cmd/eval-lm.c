@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/cmd_graph.h"
+#include "cmd/cmd_importance.h"
 #include "cmd/cmd_lm.h"
 #include "formats/json.h"
 #include "lib/base/clock.h"
@@ -16,7 +17,7 @@
 
 #define CONTEXT_MOST 2048 /* unless it is asked for */
 
-static const char *data, *tokenizer_path, *split_name, *field = "text";
+static const char *data, *tokenizer_path, *split_name, *importance, *field = "text";
 static bool raw, docs, per_document, json;
 static uint64_t context, stride, batch_tokens, max_docs = UINT64_MAX;
 static int special = SPECIAL_PLAIN, dtype;
@@ -46,6 +47,8 @@ static const struct cmd_option options[] = {
 	CMD_SIZE('n', "max-docs", &max_docs, 1, UINT64_MAX, "stop after N documents"),
 	CMD_FLAG('p', "per-document", &per_document, "a row for each document"),
 	CMD_FLAG(0, "json", &json, "JSON lines"),
+	CMD_PATH(0, "importance", &importance, "FILE",
+		 "write what the columns of weights are multiplied with, for quantize, instead"),
 	CMD_ENUM(0, "dtype", &dtype, cmd_dtype_words, "TYPE",
 		 "what is computed in: f32 (default) or bf16"),
 	CMD_GRAPH,
@@ -76,13 +79,17 @@ static size_t n_bytes, bytes_capacity;
 
 /* --- opening --- */
 
+static void choose_context(void)
+{
+	if (!context)
+		context = lm.model.config->context < CONTEXT_MOST ? lm.model.config->context
+								  : CONTEXT_MOST;
+}
+
 static void make_perplexity(void)
 {
 	struct plan_options plan = { 0 };
 
-	if (!context)
-		context = lm.model.config->context < CONTEXT_MOST ? lm.model.config->context
-								  : CONTEXT_MOST;
 	if (!stride)
 		stride = context;
 	if (stride > context)
@@ -287,17 +294,11 @@ static void print_result(double seconds)
 	cmd_note("%.0f tokens/s", (double)r.scored / seconds);
 }
 
-int main(int argc, char **argv)
+static void foretell(struct token_documents *in)
 {
-	struct token_documents *in;
 	struct progress *p;
 	uint64_t start;
 
-	cmd_begin(&spec, &argc, &argv);
-	if (raw && docs)
-		cmd_misuse("--raw and --docs: only one of them");
-	cmd_lm_open(&lm, argv[0], tokenizer_path, split_name);
-	in = open_data();
 	make_perplexity();
 	p = cmd_progress("foretell", "tokens", 0);
 	start = clock_ns();
@@ -311,8 +312,25 @@ int main(int argc, char **argv)
 		print_documents();
 	print_result(clock_seconds(start, clock_ns()));
 	cmd_op_stats(perplexity_plan(perplexity), NULL);
-	token_documents_close(in);
 	perplexity_free(perplexity);
+}
+
+int main(int argc, char **argv)
+{
+	struct token_documents *in;
+
+	cmd_begin(&spec, &argc, &argv);
+	if (raw && docs)
+		cmd_misuse("--raw and --docs: only one of them");
+	cmd_lm_open(&lm, argv[0], tokenizer_path, split_name);
+	in = open_data();
+	choose_context();
+	if (importance)
+		cmd_importance(&lm, in, data ? data : "stdin", importance, (uint32_t)context,
+			       max_docs);
+	else
+		foretell(in);
+	token_documents_close(in);
 	free(bytes);
 	cmd_lm_close(&lm);
 	return cmd_end();

@@ -124,3 +124,24 @@ number() { sed -E 's/.*"'"$1"'":([^,}]*).*/\1/' "$2"; }
 	closed_stdout eval-lm -q --docs -d docs model
 	on_full_disk eval-lm -q --docs -d docs model
 }
+
+@test 'importance: the squares of what each weight is multiplied with, under the names of a GGUF' {
+	works eval-lm -q --docs -d docs --importance a.gguf model
+	[ ! -s "$out" ]
+	works show-model --tensors a.gguf
+	[ "$(grep -c 'blk\.0\..*\.in_sum2' "$out")" = 7 ]
+	has "$out" 'blk.0.ffn_down.weight.counts'
+	# q, k and v are multiplied with the same
+	for name in q k v; do
+		get-tensor --format text a.gguf "blk.0.attn_$name.weight.in_sum2" >"$name"
+	done
+	same_bytes q k
+	same_bytes q v
+	[ "$(get-tensor --format text a.gguf blk.0.attn_q.weight.counts)" = "$(tokenize -q -t tok --ids docs | wc -w)" ]
+	works eval-lm -q --docs -d docs -j 1 --importance b.gguf model
+	same_bytes a.gguf b.gguf
+	refuses eval-lm -q --docs -d docs --importance /dev/full model
+	: >empty
+	refuses eval-lm -q --raw -d empty --importance c.gguf model
+	[ ! -e c.gguf ]
+}
