@@ -24,10 +24,14 @@ LR      ?= 3e-3
 TRAIN   ?=
 SAMPLE  ?= In the beginning
 EVAL    ?=
+EXPORT  ?=
+TYPE    ?= q8_0
+QUANT   ?=
+DECODE  ?= -n 100
 
 .DELETE_ON_ERROR:
-.PHONY: all tokenizer tokens model run resume evaluation picture clean help
-all: evaluation picture
+.PHONY: all tokenizer tokens model run resume evaluation picture gguf quantized text clean help
+all: evaluation picture gguf quantized text
 
 ifeq ($(filter-out help clean,$(or $(MAKECMDGOALS),all)),)
 else ifeq ($(strip $(CORPUS)),)
@@ -54,12 +58,18 @@ data_options      := --split val=$(VAL)
 model_options     := --preset $(PRESET) --seed $(SEED) $(INIT)
 run_options       := -c $(CTX) -b $(BATCH) --tokens $(TOKENS) --lr $(LR) --seed $(SEED) $(TRAIN)
 eval_options      := $(EVAL)
+export_options    := $(EXPORT)
+quantize_options  := --type $(TYPE) $(QUANT)
+decode_options    := $(DECODE)
 
 $(call kept,tokenizer,$(docs_options) $(tokenizer_options))
 $(call kept,data,$(docs_options) $(data_options))
 $(call kept,model,$(model_options))
 $(call kept,run,$(run_options))
 $(call kept,evaluation,$(eval_options))
+$(call kept,export,$(export_options))
+$(call kept,quantize,$(quantize_options) $(export_options))
+$(call kept,decode,$(SAMPLE) $(decode_options))
 
 # --- the steps ----------------------------------------------------------------------------------------------
 
@@ -101,11 +111,24 @@ picture: $(OUT)/loss.png
 $(OUT)/loss.png: $(OUT)/run/done
 	$(BIN)plot-log -o '$@' '$(OUT)/run'
 
+gguf: $(OUT)/model.gguf
+$(OUT)/model.gguf: $(OUT)/run/done $(OUT)/options/export
+	$(BIN)export-gguf $(export_options) -o '$@' '$(OUT)/run/best'
+
+quantized: $(OUT)/small.gguf
+$(OUT)/small.gguf: $(OUT)/run/done $(OUT)/options/quantize
+	$(BIN)quantize $(quantize_options) $(export_options) '$(OUT)/run/best' -o '$@'
+
+text: $(OUT)/text
+$(OUT)/text: $(OUT)/small.gguf $(OUT)/options/decode
+	$(BIN)decode -q $(decode_options) --echo -p '$(SAMPLE)' '$(OUT)/small.gguf' >'$@'
+	@cat '$@'
+
 clean:
 	rm -rf '$(OUT)'
 
 help:
-	@echo 'goals: all tokenizer tokens model run (or resume) evaluation picture clean'
+	@echo 'goals: all tokenizer tokens model run (or resume) evaluation picture gguf quantized text clean'
 	@echo 'what goes in and out:  CORPUS=$(CORPUS)  OUT=$(OUT)  BIN=$(BIN)'
 	@echo 'cat-docs:              DOCS=$(DOCS)'
 	@echo 'train-tokenizer:       VOCAB=$(VOCAB)  PIECES=$(PIECES)'
@@ -113,3 +136,5 @@ help:
 	@echo 'init-lm:               PRESET=$(PRESET)  SEED=$(SEED)  INIT=$(INIT)'
 	@echo 'train-lm:              CTX=$(CTX)  BATCH=$(BATCH)  TOKENS=$(TOKENS)  LR=$(LR)  SAMPLE=$(SAMPLE)  TRAIN=$(TRAIN)'
 	@echo 'eval-lm:               EVAL=$(EVAL)'
+	@echo 'export-gguf, quantize: EXPORT=$(EXPORT)  TYPE=$(TYPE)  QUANT=$(QUANT)'
+	@echo 'decode:                DECODE=$(DECODE)'

@@ -38,25 +38,32 @@ setup()
 
 @test 'the whole way; then nothing; each change does what it must and no more' {
 	make_it
-	did train-tokenizer pack-tokens init-lm train-lm eval-lm plot-log
+	did train-tokenizer pack-tokens init-lm train-lm eval-lm plot-log export-gguf quantize decode
 	[ -e out/run/done ]
 	[ "$(head -c 4 out/loss.png | tail -c 3)" = PNG ]
 	grep -q '"perplexity":' out/evaluation.json
+	[ "$(head -c 4 out/model.gguf)$(head -c 4 out/small.gguf)" = GGUFGGUF ]
+	[ "$(stat -c %s out/small.gguf)" -lt "$(stat -c %s out/model.gguf)" ]
+	grep -q '^In the beginning' out/text
 	grep -q -- '--- step' made
 	make_it
 	did
 	# options, from the last step to the first
 	make_it EVAL='--stride 8'
 	did eval-lm
+	make_it EVAL='--stride 8' DECODE='-n 5'
+	did decode
+	make_it EVAL='--stride 8' DECODE='-n 5' TYPE=q4_0
+	did quantize decode
 	make_it EVAL='--stride 8' LR=1e-3
-	did train-lm eval-lm plot-log
+	did train-lm eval-lm plot-log export-gguf quantize decode
 	[ -e out/run.1/done ]
 	make_it EVAL='--stride 8' LR=1e-3 SEED=5
-	did init-lm train-lm eval-lm plot-log
+	did init-lm train-lm eval-lm plot-log export-gguf quantize decode
 	make_it EVAL='--stride 8' LR=1e-3 SEED=5 VAL=0.3
-	did pack-tokens train-lm eval-lm plot-log
+	did pack-tokens train-lm eval-lm plot-log export-gguf quantize decode
 	make_it EVAL='--stride 8' LR=1e-3 SEED=5 VAL=0.3 VOCAB=410
-	did train-tokenizer pack-tokens init-lm train-lm eval-lm plot-log
+	did train-tokenizer pack-tokens init-lm train-lm eval-lm plot-log export-gguf quantize decode
 	make_it EVAL='--stride 8' LR=1e-3 SEED=5 VAL=0.3 VOCAB=410
 	did
 }
@@ -65,7 +72,7 @@ setup()
 	make_it
 	touch more/page
 	make_it
-	did train-tokenizer pack-tokens init-lm train-lm eval-lm plot-log
+	did train-tokenizer pack-tokens init-lm train-lm eval-lm plot-log export-gguf quantize decode
 	rm out/loss.png
 	make_it
 	did plot-log
