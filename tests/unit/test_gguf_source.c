@@ -350,6 +350,123 @@ static void test_foreign_rest(void)
 	refused_with("llama", "\"factor\": 4.0", "\"factor\": 9.0", "rope_freqs.weight");
 }
 
+/* --- a GGUF passes on what it has --- */
+
+/* A file of an architecture that no one knows: an array of strings of another program's, a convolution (G09), a vector. */
+static const char *written(const float *values)
+{
+	static const struct bytes strings[] = { { "a", 1 }, { "", 0 }, { "ccc", 3 } };
+	static uint16_t halves[14 * 14 * 3 * 2];
+	const struct tensor_info conv = { .name = bytes_of("v.patch_embd.weight"),
+					  .dtype = DTYPE_F16,
+					  .n_dims = 4,
+					  .shape = { 2, 3, 14, 14 },
+					  .n_bytes = sizeof(halves) };
+	const struct tensor_info vector = { .name = bytes_of("v.bias"),
+					    .dtype = DTYPE_F32,
+					    .n_dims = 1,
+					    .shape = { 3 },
+					    .n_bytes = 12 };
+	const char *path = tap_path("clip.gguf");
+	struct gguf_writer *w;
+	struct outfile *f;
+
+	for (size_t i = 0; i < sizeof(halves) / sizeof(*halves); i++)
+		halves[i] = f16_from_f32((float)i);
+	tap_works(gguf_writer_new(&w, 64), "a writer");
+	gguf_put_string(w, "general.architecture", bytes_of("clip"));
+	gguf_put_strings(w, "foo.bar", 3, strings);
+	gguf_put_string(w, "nnutils.note", bytes_of("ours"));
+	gguf_put_u32(w, "general.file_type", 1);
+	gguf_put_tensor(w, &conv);
+	gguf_put_tensor(w, &vector);
+	tap_works(outfile_new(&f, path), "%s", path);
+	tap_works(gguf_writer_begin(w, f), "header");
+	tap_works(gguf_writer_data(w, halves, sizeof(halves)), "the convolution");
+	tap_works(gguf_writer_data(w, values, 12), "the vector");
+	tap_works(gguf_writer_end(w), "end");
+	tap_works(outfile_commit(f), "written");
+	gguf_writer_free(w);
+	return path;
+}
+
+/* The names of the keys that S has, but for LEFT_OUT, each with a space. */
+static void keys_are(const struct gguf_source *s, const char *const *left_out, size_t n,
+		     const char *want)
+{
+	struct buffer header = { 0 }, names = { 0 };
+	struct gguf_writer *w;
+	struct gguf *g;
+
+	tap_works(gguf_writer_new(&w, 32), "a writer");
+	tap_works(gguf_source_put_keys(s, w, left_out, n), "keys");
+	tap_works(gguf_writer_preview(w, &header), "a header");
+	tap_works(gguf_open_memory(&g, header.data, header.size, "keys"), "is read");
+	for (size_t i = 0; i < gguf_n_keys(g); i++)
+		buffer_format(&names, BYTES_FMT " ", BYTES_ARG(gguf_key(g, i)->key));
+	buffer_put_u8(&names, 0);
+	tap_is_text(names.data, want, "keys in their order");
+	gguf_close(g);
+	buffer_free(&header);
+	buffer_free(&names);
+	gguf_writer_free(w);
+}
+
+static void test_passes_on(void)
+{
+	static const char *const left_out[] = { "general.file_type" };
+	const float values[3] = { 1, -2, 3e38f };
+	const char *path = written(values);
+	struct gguf_source_options plain = { .plain = true };
+	const struct tensor_info *conv;
+	float row[14 * 5], vector[3];
+	struct gguf_source *s;
+
+	tap_works(gguf_source_open(&s, path, NULL), "an architecture that is not known");
+	tap_ok(!gguf_source_config(s), "has no configuration");
+	tap_is_u64(gguf_source_n(s), 2, "its tensors");
+	conv = gguf_source_tensor(s, 0);
+	tap_ok(conv->n_dims == 4 && conv->dtype == DTYPE_F16 && conv->data,
+	       "G09: four axes, as they are");
+	tap_is_u64(rebind_n_rows(conv), 2 * 3 * 14, "rows along the last");
+	tap_works(gguf_source_rows_f32(s, 0, 79, 5, row), "the last of them");
+	tap_ok(row[0] == 79 * 14 && row[14 * 5 - 1] == (float)(84 * 14 - 1), "are the last");
+	tap_works(gguf_source_rows(s, 1, 0, 1, vector), "a vector is a row");
+	tap_ok(memcmp(vector, values, sizeof(values)) == 0, "as it is");
+	keys_are(s, left_out, 1, "general.architecture foo.bar nnutils.note ");
+	gguf_source_close(s);
+	tap_works(gguf_source_open(&s, path, &plain), "plain");
+	keys_are(s, NULL, 0, "general.architecture foo.bar general.file_type ");
+	gguf_source_close(s);
+}
+
+/* Another tokenizer in the place of a GGUF's own. */
+static void test_other_tokenizer(void)
+{
+	struct gguf_source_options o = { .tokenizer = "fixtures/good/score", .pre = "smollm" };
+	const struct gguf_value *v;
+	struct gguf_source *s;
+	const char *file;
+	struct buffer header = { 0 };
+	struct gguf_writer *w;
+	struct gguf *g;
+
+	file = exported("../score", &none);
+	tap_works(gguf_source_open(&s, file, &o), "with %s", o.tokenizer);
+	tap_works(gguf_writer_new(&w, 32), "a writer");
+	tap_works(gguf_source_put_keys(s, w, NULL, 0), "keys");
+	tap_works(gguf_writer_preview(w, &header), "a header");
+	tap_works(gguf_open_memory(&g, header.data, header.size, "keys"), "is read");
+	v = gguf_get(g, "tokenizer.ggml.pre");
+	tap_ok(v && bytes_are(gguf_value_string(v), "smollm"), "the `pre` that was asked for");
+	tap_ok(gguf_get(g, "tokenizer.ggml.tokens") && gguf_get(g, "llama.block_count"),
+	       "tokens and the rest");
+	gguf_close(g);
+	buffer_free(&header);
+	gguf_writer_free(w);
+	gguf_source_close(s);
+}
+
 /* --- narrowing --- */
 
 static void test_narrow(void)
@@ -442,6 +559,8 @@ int main(void)
 	tap_run(test_plain);
 	tap_run(test_refusals);
 	tap_run(test_foreign_rest);
+	tap_run(test_passes_on);
+	tap_run(test_other_tokenizer);
 	tap_run(test_narrow);
 	tap_run(test_damaged);
 	return tap_done();
