@@ -115,8 +115,8 @@ FLAGS_emulated = $(FLAGS_avx2) -DSIMD_EMULATED -Wno-psabi
 REAL_OBJ      := $(BUILD)/kernels/cpu/level.o $(foreach l,$(EMULATED),$(call level_objects,$(l)) $(call unit_objects,$(l)))
 EMULATED_OBJ  := $(filter-out $(REAL_OBJ),$(CORE_OBJ)) $(BUILD)/kernels/cpu/level.emulated.o \
                  $(call level_objects,avx512,.emulated) $(foreach l,$(EMULATED),$(call unit_objects,$(l),.emulated))
-EMULATED_TEST := $(addprefix $(BUILD)/tests/emulated/kernel/,test_amx test_level test_op_levels test_pairs test_peak \
-                 test_quantize)
+EMULATED_TEST := $(addprefix $(BUILD)/tests/emulated/kernel/,test_amx test_level test_matmul test_op_levels test_pairs \
+                 test_peak test_quantize)
 endif
 
 .PHONY: all check check-slow demo install uninstall lint format clean help fuzz tests

@@ -20,21 +20,27 @@ void cmd_decode_open(struct cmd_decode *d, size_t context, size_t forks)
 {
 	const struct hf_config *c = d->lm.model.config;
 	struct plan_options plan = { 0 };
+	struct session_options o = { .compute = d->compute,
+				     .round = d->round,
+				     .repack = d->round && d->repack != REPACK_NONE,
+				     .cache = d->cache,
+				     .context = context,
+				     .forks = forks,
+				     .rope_paired = d->lm.model.rope_paired };
+	int made;
 
 	cmd_plan_options(&plan);
-	cmd_check(session_new(&d->session, c, d->lm.model.store,
-			      &(struct session_options){
-				      .backend = plan.backend,
-				      .team = plan.team,
-				      .compute = d->compute,
-				      .cache = d->cache,
-				      .context = context,
-				      .forks = forks,
-				      .rope_paired = d->lm.model.rope_paired,
-				      .memory = plan.memory,
-				      .without = plan.without,
-				      .strict = plan.strict,
-			      }));
+	o.backend = plan.backend;
+	o.team = plan.team;
+	o.memory = plan.memory;
+	o.without = plan.without;
+	o.strict = plan.strict;
+	made = session_new(&d->session, c, d->lm.model.store, &o);
+	if (made < 0 && o.repack && d->repack == REPACK_IF_IT_FITS && err_last() == ERR_LIMIT) {
+		o.repack = false;
+		made = session_new(&d->session, c, d->lm.model.store, &o);
+	}
+	cmd_check(made);
 	plan_measure(session_plan(d->session), cmd_graph.op_stats);
 	cmd_check(sampler_new(&d->sampler, &d->sampling, (size_t)c->vocab_size));
 }

@@ -12,6 +12,9 @@
 
 #define DECODE_NO_LOGPROBS UINT64_MAX
 
+/* Whether weights are copied (session_options.repack). */
+enum cmd_repack { REPACK_NONE, REPACK_IF_IT_FITS, REPACK_ALL };
+
 struct cmd_decode {
 	/* What was asked for. */
 	uint64_t tokens;  /* 0: to the end of the context */
@@ -20,6 +23,8 @@ struct cmd_decode {
 	uint64_t logprobs; /* or DECODE_NO_LOGPROBS */
 	bool shift, echo;
 	enum dtype compute, cache;
+	bool round;
+	enum cmd_repack repack;
 	const char *prompt_cache; /* a file; NULL: none */
 	struct bytes *stops;	  /* owned */
 	size_t n_stops;

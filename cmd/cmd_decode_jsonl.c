@@ -39,6 +39,8 @@ static void open_engine(struct work *w)
 	struct plan_options plan = { 0 };
 	struct engine_options e = {
 		.compute = o->compute,
+		.round = o->round,
+		.repack = o->round && o->repack != REPACK_NONE,
 		.cache = o->cache,
 		.context = w->context,
 		.sequences = answers_sequences(w->parallel),
@@ -56,6 +58,11 @@ static void open_engine(struct work *w)
 		cmd_die("--batch-invariant: the device %s does not keep it", plan.backend->name);
 	if (engine_new(&w->engine, o->lm->model.config, o->lm->model.store, &e) == 0)
 		return;
+	if (e.repack && o->repack == REPACK_IF_IT_FITS && err_last() == ERR_LIMIT) {
+		e.repack = false;
+		if (engine_new(&w->engine, o->lm->model.config, o->lm->model.store, &e) == 0)
+			return;
+	}
 	cmd_die("%s%s", err_text(),
 		err_last() == ERR_LIMIT ? "; --parallel and --ctx make it smaller" : "");
 }

@@ -8,6 +8,7 @@
 #ifndef CMD_CMD_DECODE_JSONL_H
 #define CMD_CMD_DECODE_JSONL_H
 
+#include "cmd/cmd_decode.h"
 #include "cmd/cmd_lm.h"
 #include "lib/infer/requests.h"
 #include "lib/text/chat.h"
@@ -19,7 +20,9 @@ struct cmd_decode_jsonl_options {
 	size_t context;	      /* tokens of a request and its answer at most; 0: the model's */
 	bool batch_invariant; /* refuse a device that does not keep it: a request alone gives the very text that it gives beside others */
 	enum dtype compute;   /* what is computed in */
-	enum dtype cache;     /* of keys and values: F32, F16, BF16, Q8_0 */
+	bool round;	      /* engine_options' */
+	enum cmd_repack repack;
+	enum dtype cache;	   /* of keys and values: F32, F16, BF16, Q8_0 */
 	enum special_mode special; /* in prompts */
 	enum chat
 		chat; /* the template of `messages`; CHAT_NONE: requests with messages are refused */

@@ -85,7 +85,9 @@ static size_t read_with_cache(const struct going_on *t)
 {
 	struct cmd_decode *d = t->d;
 	struct prompt_cache_of of = { .config = d->lm.model.config,
-				      .compute = d->compute == DTYPE_BF16 ? "bf16" : "f32",
+				      .compute = d->compute == DTYPE_BF16 ? "bf16"
+						 : d->round		  ? "rounded"
+									  : "f32",
 				      .cache = d->cache,
 				      .context = session_context(d->session) };
 	size_t kept;

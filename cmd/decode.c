@@ -32,9 +32,13 @@ static bool jsonl, batch_invariant;
 static uint64_t parallel;
 static struct cmd_list stop_list;
 static bool chat;
-static int special = SPECIAL_PLAIN, compute, cache = 1;
+static int special = SPECIAL_PLAIN, compute, cache = 1, repack;
 
 static const char *const cache_words[] = { "f32", "f16", "bf16", NULL };
+static const char *const compute_words[] = { "rounded", "f32", "bf16", NULL };
+static const char *const repack_words[] = { "auto", "none", "all", NULL };
+enum { COMPUTE_ROUNDED, COMPUTE_F32, COMPUTE_BF16 };
+#define REPACK_TOKENS 256 /* from so many on a copy that is read faster is worth its making */
 static const enum dtype cache_dtypes[] = { DTYPE_F32, DTYPE_F16, DTYPE_BF16 };
 
 static struct cmd_decode d = {
@@ -79,8 +83,10 @@ static const struct cmd_option options[] = {
 	CMD_FLAG(0, "echo", &d.echo, "the prompt before the text"),
 	CMD_SIZE(0, "logprobs", &d.logprobs, 0, LOGPROBS_MOST,
 		 "a row for each token, with the N most probable, in the place of the text"),
-	CMD_ENUM(0, "compute", &compute, cmd_dtype_words, "TYPE",
-		 "what is computed in: f32 (default) or bf16"),
+	CMD_ENUM(0, "compute", &compute, compute_words, "TYPE",
+		 "rounded (default: f32, what quantized weights multiply to 8 bits), f32, bf16"),
+	CMD_ENUM(0, "repack", &repack, repack_words, "WHEN",
+		 "copy quantized weights to a form that is read faster: auto (default), none, all"),
 	CMD_ENUM(0, "cache-dtype", &cache, cache_words, "TYPE",
 		 "what keys and values are kept in: f32, f16 (default) or bf16"),
 	CMD_GRAPH,
@@ -316,6 +322,8 @@ static size_t answer_requests(void)
 		.context = (size_t)d.context,
 		.batch_invariant = batch_invariant,
 		.compute = d.compute,
+		.round = d.round,
+		.repack = d.repack,
 		.cache = d.cache,
 		.special = (enum special_mode)special,
 		.chat = has_template() ? which_chat() : CHAT_NONE,
@@ -334,6 +342,16 @@ static size_t answer_requests(void)
 	if (d.samples > REQUEST_SAMPLES_MAX)
 		cmd_misuse("--samples: of --jsonl at most %d", REQUEST_SAMPLES_MAX);
 	return cmd_decode_jsonl(&o);
+}
+
+/* What is long: a conversation, many requests, or a text of many tokens. */
+static enum cmd_repack choose_repack(void)
+{
+	bool is_long = chat || jsonl || d.tokens == 0 || d.tokens >= REPACK_TOKENS;
+
+	if (repack)
+		return repack == 1 ? REPACK_NONE : REPACK_ALL;
+	return is_long ? REPACK_IF_IT_FITS : REPACK_NONE;
 }
 
 static void run(void)
@@ -361,7 +379,9 @@ int main(int argc, char **argv)
 	make_stops();
 	if (d.tokens == NOT_GIVEN)
 		d.tokens = chat || messages_path || step ? 0 : TOKENS;
-	d.compute = cmd_dtype(compute);
+	d.compute = compute == COMPUTE_BF16 ? DTYPE_BF16 : DTYPE_F32;
+	d.round = compute == COMPUTE_ROUNDED;
+	d.repack = choose_repack();
 	d.cache = cache_dtypes[cache];
 	d.prompt_cache = cache_path;
 	open_model(argv[0]);

@@ -77,6 +77,10 @@ enum activation {
 struct matmul_attributes {
 	uint32_t activation;
 	uint32_t out_dtype; /* enum dtype; 0: that of a */
+	uint32_t
+		round; /* 1: the rows of a are rounded first (kernels/rounding.h). grouped_matmul: 0 */
+	uint32_t
+		pack; /* 1: b may be kept in a form of the kernel's own; results are the same to the bit */
 };
 
 struct norm_attributes {

@@ -13,6 +13,7 @@
 
 #include "kernels/attributes.h"
 #include "kernels/cpu/attention_tile.h"
+#include "kernels/cpu/dequant.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/simd_math.h"
 
@@ -289,21 +290,30 @@ SIMD_INLINE bool attention_all_see(const struct attention_columns *q, size_t fro
 
 /* --- rows of the operands as f32, one after another --- */
 
+/* N elements of T, which may be a cache of whole blocks of Q8_0. */
+SIMD_INLINE size_t attention_bytes(const struct kernel_tensor *t, ptrdiff_t n)
+{
+	return t->dtype == DTYPE_Q8_0 ? (size_t)n / 32 * 34 : operand_bytes(t->dtype, n);
+}
+
 SIMD_INLINE void attention_load(const struct kernel_tensor *t, int64_t row, size_t head, float *out)
 {
 	ptrdiff_t at = (ptrdiff_t)row * t->stride[0] + (ptrdiff_t)head * t->stride[1];
 
-	operand_load(t->dtype, operand_at(t, at), out, t->shape[2]);
+	if (t->dtype == DTYPE_Q8_0)
+		LEVEL_NAME(dequant_row)
+	(t->dtype, (const uint8_t *)t->data + attention_bytes(t, at), out, t->shape[2]);
+	else operand_load(t->dtype, operand_at(t, at), out, t->shape[2]);
 }
 
 /* A head's rows lie far apart: asked for some rows before they are loaded. */
 #define ATTENTION_AHEAD 6
 SIMD_INLINE void attention_ask(const struct kernel_tensor *t, int64_t row, size_t head)
 {
-	const uint8_t *p =
-		operand_at(t, (ptrdiff_t)row * t->stride[0] + (ptrdiff_t)head * t->stride[1]);
+	ptrdiff_t at = (ptrdiff_t)row * t->stride[0] + (ptrdiff_t)head * t->stride[1];
+	const uint8_t *p = (const uint8_t *)t->data + attention_bytes(t, at);
 
-	for (size_t i = 0; i < operand_bytes(t->dtype, (ptrdiff_t)t->shape[2]); i += 64)
+	for (size_t i = 0; i < attention_bytes(t, (ptrdiff_t)t->shape[2]); i += 64)
 		__builtin_prefetch(p + i, 0, 3);
 }
 
@@ -429,10 +439,19 @@ SIMD_INLINE bool attention_side_by_side(const struct kernel_tensor *t)
 	       (t->stride[2] == 1 || t->shape[2] <= 1);
 }
 
+/* Keys or values of a cache of Q8_0. */
+SIMD_INLINE bool attention_is_blocks(const struct kernel_tensor *t)
+{
+	return t->dtype == DTYPE_Q8_0 && t->n_axes == 3 && t->stride[2] == 1 && t->stride[0] >= 0 &&
+	       t->stride[1] >= 0;
+}
+
 SIMD_INLINE bool attention_serves(const struct kernel_call *c, int first)
 {
 	for (int i = first; i < first + 3; i++)
-		if (!attention_side_by_side(&c->in[i]) || kernel_elements(&c->in[i]) == 0)
+		if (kernel_elements(&c->in[i]) == 0 ||
+		    (!attention_side_by_side(&c->in[i]) &&
+		     !(first == 0 && i > 0 && attention_is_blocks(&c->in[i]))))
 			return false;
 	return first + 3 >= c->n_in || c->in[first + 3].n_axes == 0 ||
 	       attention_side_by_side(&c->in[first + 3]);

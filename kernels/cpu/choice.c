@@ -4,20 +4,28 @@
  * Rates are GFLOP/s of one thread, from registers, of the two machines that they were measured on: a Xeon with AMX and an EPYC
  * of Zen 5.
  *
- * Units for 8-bit integers (avx_vnni, avx512_vnni, neon_dotprod, and AMX's) serve nothing. They would multiply block-quantized
- * weights by activations rounded to 8 bits in blocks of 32. Measured on 31 weights of SmolLM2 135M (Q4_1 and Q8_0), 16 normal
- * rows each: that is wrong by 0.3 to 0.9 % of the largest result, 0.7 to 3.3 % where four channels are 30 times the others; 2,000 to
- * 23,000 times what ops.def allows matmul. Activations in f32 are wrong by 7e-7.
+ * Units for 8-bit integers serve products that are told to round what block-quantized weights multiply (matmul_attributes.round,
+ * kernels/rounding.h), and no others: rounding is a choice of whoever asks for the product, never a kernel's. Measured on 31
+ * weights of SmolLM2 135M (Q4_1 and Q8_0), 16 normal rows each, it is wrong by 0.3 to 0.9 % of the largest result, 0.7 to 3.3 %
+ * where four channels are 30 times the others; activations in f32 by 7e-7. Given the rounding, all kernels have the same integers and
+ * are held to the same tolerance as any product. VPDPBUSD and SDOT make four products a lane in one instruction, where AVX2 takes
+ * three and NEON five: those rows stand by that count, and are to be measured on such machines.
  */
 #include "kernels/cpu/choice.h"
 
+#define EVERYWHERE                                                  \
+ {                                                                  \
+  [VENDOR_OTHER] = true, [VENDOR_INTEL] = true, [VENDOR_AMD] = true \
+ }
+
+#if defined(__aarch64__)
+extern const struct kernel matmul_rounded_neon_dotprod, matmul_packed_neon_dotprod;
+#endif
 #if defined(__x86_64__)
+extern const struct kernel matmul_rounded_avx_vnni, matmul_rounded_avx512_vnni;
+extern const struct kernel matmul_packed_avx_vnni, matmul_packed_avx512_vnni;
 extern const struct kernel matmul_amx, matmul_acc_amx, matmul_avx512_bf16, matmul_acc_avx512_bf16;
 
-# define EVERYWHERE                                                  \
-  {                                                                  \
-   [VENDOR_OTHER] = true, [VENDOR_INTEL] = true, [VENDOR_AMD] = true \
-  }
 # define NOT_INTEL                            \
   {                                           \
    [VENDOR_OTHER] = true, [VENDOR_AMD] = true \
@@ -25,7 +33,15 @@ extern const struct kernel matmul_amx, matmul_acc_amx, matmul_avx512_bf16, matmu
 #endif
 
 const struct cpu_choice cpu_choices[] = {
+#if defined(__aarch64__)
+	{ &matmul_packed_neon_dotprod, LEVEL_neon_dotprod, EVERYWHERE },
+	{ &matmul_rounded_neon_dotprod, LEVEL_neon_dotprod, EVERYWHERE },
+#endif
 #if defined(__x86_64__)
+	{ &matmul_packed_avx512_vnni, LEVEL_avx512_vnni, EVERYWHERE },
+	{ &matmul_rounded_avx512_vnni, LEVEL_avx512_vnni, EVERYWHERE },
+	{ &matmul_packed_avx_vnni, LEVEL_avx_vnni, EVERYWHERE },
+	{ &matmul_rounded_avx_vnni, LEVEL_avx_vnni, EVERYWHERE },
 	/* Xeon: tiles 3,150-3,240, f32 multiply-add 212 */
 	{ &matmul_amx, LEVEL_amx, EVERYWHERE },
 	{ &matmul_acc_amx, LEVEL_amx, EVERYWHERE },

@@ -1,13 +1,29 @@
 /*
  * kernels/cpu/kv_write.c - rows of keys or values stored in the cache
  *
- * Cut by heads and pieces of them, not by rows: of two rows with one slot the later stays.
+ * A cache of Q8_0 holds each 32 elements rounded (kernels/rounding.h), the scale in f16. Cut by heads and pieces of them, not by rows: of two rows with one slot the later stays.
  */
 #include "kernels/cpu/level.h"
 
+#include "kernels/blocks.h"
 #include "kernels/cpu/operand.h"
+#include "kernels/cpu/rounded_rows.h"
 
 #define PIECE 64
+
+static void store_blocks(const struct kernel_tensor *x, ptrdiff_t from,
+			 const struct kernel_tensor *cache, ptrdiff_t to, size_t n)
+{
+	struct block_q8_0 *b = (struct block_q8_0 *)cache->data + to / ROUNDING_BLOCK;
+	float piece[PIECE];
+
+	operand_load(x->dtype, operand_at(x, from), piece, n);
+	for (size_t i = 0; i < n; i += ROUNDING_BLOCK, b++) {
+		uint16_t d = half_from_f32(rounded_block(piece + i, b->qs));
+
+		memcpy(b->d, &d, sizeof(d));
+	}
+}
 
 static void store(const struct kernel_tensor *x, ptrdiff_t from, const struct kernel_tensor *cache,
 		  ptrdiff_t to, size_t n)
@@ -15,6 +31,10 @@ static void store(const struct kernel_tensor *x, ptrdiff_t from, const struct ke
 	uint8_t *out = (uint8_t *)cache->data + operand_bytes(cache->dtype, to);
 	float piece[PIECE];
 
+	if (cache->dtype == DTYPE_Q8_0) {
+		store_blocks(x, from, cache, to, n);
+		return;
+	}
 	if (x->dtype == cache->dtype) {
 		memcpy(out, operand_at(x, from), operand_bytes(x->dtype, (ptrdiff_t)n));
 		return;
@@ -53,7 +73,9 @@ static bool side_by_side(const struct kernel_tensor *t)
 
 static bool claims(const struct kernel_call *c)
 {
-	return side_by_side(&c->in[1]) && side_by_side(&c->out[0]);
+	const struct kernel_tensor *cache = &c->out[0];
+
+	return side_by_side(&c->in[1]) && (side_by_side(cache) || cache->dtype == DTYPE_Q8_0);
 }
 
 const struct kernel LEVEL_NAME(kv_write_rows);

@@ -350,8 +350,8 @@ static bool operand_serves(const struct kernel_tensor *t, bool right)
 
 static bool claims_matmul(const struct kernel_call *c)
 {
-	return operand_serves(&c->in[0], false) && operand_serves(&c->in[1], true) &&
-	       epilogue_serves(c);
+	return product_is_exact(c) && operand_serves(&c->in[0], false) &&
+	       operand_serves(&c->in[1], true) && epilogue_serves(c);
 }
 
 static bool claims_matmul_acc(const struct kernel_call *c)

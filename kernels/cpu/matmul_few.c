@@ -324,7 +324,7 @@ static bool claims_few(const struct kernel_call *c)
 {
 	struct product p = product_of(c, 0);
 
-	return serves(c, &p) && epilogue_serves(c);
+	return product_is_exact(c) && serves(c, &p) && epilogue_serves(c);
 }
 
 /* The same products as matmul's, so that a sum in place has the bits of a sum apart. */

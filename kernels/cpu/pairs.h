@@ -445,7 +445,7 @@ SIMD_INLINE bool pairs_claims(const struct kernel_call *c, int first)
 
 static bool claims_matmul(const struct kernel_call *c)
 {
-	return pairs_claims(c, 0) && epilogue_serves(c);
+	return product_is_exact(c) && pairs_claims(c, 0) && epilogue_serves(c);
 }
 
 static bool claims_matmul_acc(const struct kernel_call *c)

@@ -7,6 +7,7 @@
 #ifndef KERNELS_CPU_PRODUCT_H
 #define KERNELS_CPU_PRODUCT_H
 
+#include "kernels/attributes.h"
 #include "kernels/cpu/operand.h"
 
 struct product {
@@ -40,6 +41,12 @@ SIMD_INLINE size_t product_leading(const struct kernel_tensor *t)
 SIMD_INLINE const struct kernel_tensor *product_residual(const struct kernel_call *c)
 {
 	return c->n_in > 3 && c->in[3].n_axes ? &c->in[3] : NULL;
+}
+
+/* matmul's: the rows of a are taken as they are. */
+SIMD_INLINE bool product_is_exact(const struct kernel_call *c)
+{
+	return !((const struct matmul_attributes *)c->attributes)->round;
 }
 
 /* Of operands FIRST (0 in matmul, 1 in matmul_acc) and the one after it. */

@@ -7,8 +7,8 @@
 
 /* clang-format off */
 #define KERNELS(X) \
-	X(matmul_few) X(matmul_tiles) X(matmul_acc_few) X(matmul_acc_tiles) \
-	X(grouped_matmul_groups) X(grouped_matmul_dw_groups) \
+	X(matmul_packed) X(matmul_rounded) X(matmul_few) X(matmul_tiles) \
+	X(matmul_acc_few) X(matmul_acc_tiles) X(grouped_matmul_groups) X(grouped_matmul_dw_groups) \
 	X(add_runs) X(sub_runs) X(mul_runs) X(div_runs) \
 	X(min_runs) X(max_runs) X(pow_runs) X(neg_runs) X(exp_runs) X(log_runs) X(sqrt_runs) \
 	X(rsqrt_runs) X(square_runs) X(abs_runs) X(sign_runs) X(sin_runs) X(cos_runs) \
@@ -27,7 +27,7 @@
 	X(conv2d_dw_panels) X(swiglu_runs) X(swiglu_grad_runs) X(geglu_runs) X(geglu_grad_runs) \
 	X(rms_norm_rows) X(layer_norm_rows) X(rms_norm_grad_rows) X(layer_norm_grad_rows) \
 	X(softmax_rows) X(log_softmax_rows) X(softmax_grad_rows) X(rope_rows) X(sum_pieces) \
-	X(mean_pieces) X(amax_pieces) X(logsumexp_pieces) X(attention_tiles) \
+	X(mean_pieces) X(amax_pieces) X(logsumexp_pieces) X(attention_few) X(attention_tiles) \
 	X(attention_grad_tiles) X(kv_write_rows) X(group_norm_planes) X(batch_norm_planes) \
 	X(group_norm_grad_planes) X(batch_norm_grad_planes)
 /* clang-format on */

@@ -7,7 +7,10 @@
  */
 #include <math.h>
 
+#include "kernels/blocks.h"
+#include "kernels/half.h"
 #include "kernels/ref/ref.h"
+#include "kernels/rounding.h"
 
 /* --- rope --- */
 
@@ -360,6 +363,21 @@ REF_KERNEL(attention_grad, run_attention_grad);
 
 /* --- the cache --- */
 
+/* N elements, whole blocks: each rounded, its scale in f16. */
+static void write_blocks(const struct kernel_tensor *x, ptrdiff_t from,
+			 const struct kernel_tensor *cache, ptrdiff_t to, size_t n)
+{
+	struct block_q8_0 *b = (struct block_q8_0 *)cache->data + to / ROUNDING_BLOCK;
+
+	for (size_t i = 0; i < n; i += ROUNDING_BLOCK, b++) {
+		float values[ROUNDING_BLOCK];
+
+		for (size_t j = 0; j < ROUNDING_BLOCK; j++)
+			values[j] = (float)ref_get(x, from + (ptrdiff_t)(i + j) * x->stride[2]);
+		store_u16(b->d, half_from_f32(rounding_block(values, ROUNDING_BLOCK, b->qs)));
+	}
+}
+
 static void run_kv_write(const struct kernel_call *c)
 {
 	const struct kernel_tensor *x = &c->in[1], *slots = &c->in[2], *cache = &c->out[0];
@@ -371,6 +389,11 @@ static void run_kv_write(const struct kernel_call *c)
 
 			if (slot < 0 || (size_t)slot >= cache->shape[0])
 				continue;
+			if (cache->dtype == DTYPE_Q8_0) {
+				write_blocks(x, row_at(x, (int64_t)row, head), cache,
+					     row_at(cache, slot, head), x->shape[2]);
+				continue;
+			}
 			for (size_t e = 0; e < x->shape[2]; e++)
 				ref_put(cache,
 					row_at(cache, slot, head) + (ptrdiff_t)e * cache->stride[2],

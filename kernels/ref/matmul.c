@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "kernels/ref/ref.h"
+#include "kernels/rounding.h"
 
 /* The sum over K of a row of A, which begins at AT_A, and a column of B. */
 static double dot(const struct kernel_tensor *a, ptrdiff_t at_a, ptrdiff_t step_a,
@@ -16,6 +17,28 @@ static double dot(const struct kernel_tensor *a, ptrdiff_t at_a, ptrdiff_t step_
 	for (size_t i = 0; i < k; i++)
 		sum += ref_get(a, at_a + (ptrdiff_t)i * step_a) *
 		       ref_get(b, at_b + (ptrdiff_t)i * step_b);
+	return sum;
+}
+
+/* The same with the row of A rounded. */
+static double rounded_dot(const struct kernel_tensor *a, ptrdiff_t at_a, ptrdiff_t step_a,
+			  const struct kernel_tensor *b, ptrdiff_t at_b, ptrdiff_t step_b, size_t k)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < k; i += ROUNDING_BLOCK) {
+		size_t n = k - i < ROUNDING_BLOCK ? k - i : ROUNDING_BLOCK;
+		float x[ROUNDING_BLOCK], scale;
+		int8_t q[ROUNDING_BLOCK];
+		double part = 0;
+
+		for (size_t j = 0; j < n; j++)
+			x[j] = (float)ref_get(a, at_a + (ptrdiff_t)(i + j) * step_a);
+		scale = rounding_block(x, n, q);
+		for (size_t j = 0; j < n; j++)
+			part += q[j] * ref_get(b, at_b + (ptrdiff_t)(i + j) * step_b);
+		sum += scale * part;
+	}
 	return sum;
 }
 
@@ -33,7 +56,7 @@ static ptrdiff_t matrix_at(const struct kernel_tensor *t, const struct ref_index
 }
 
 static double product(const struct kernel_tensor *a, const struct kernel_tensor *b,
-		      const struct ref_index *index, int n_axes)
+		      const struct ref_index *index, int n_axes, bool rounded)
 {
 	int ra = a->n_axes - 2, rb = b->n_axes - 2;
 	ptrdiff_t at_a =
@@ -41,7 +64,8 @@ static double product(const struct kernel_tensor *a, const struct kernel_tensor 
 	ptrdiff_t at_b =
 		matrix_at(b, index, n_axes) + (ptrdiff_t)index->at[n_axes - 1] * b->stride[rb + 1];
 
-	return dot(a, at_a, a->stride[ra + 1], b, at_b, b->stride[rb], a->shape[ra + 1]);
+	return (rounded ? rounded_dot : dot)(a, at_a, a->stride[ra + 1], b, at_b, b->stride[rb],
+					     a->shape[ra + 1]);
 }
 
 double ref_activation(double x, uint32_t activation)
@@ -71,7 +95,7 @@ static void run_matmul(const struct kernel_call *c)
 		double x;
 
 		ref_index(out, i, &at);
-		x = product(&c->in[0], &c->in[1], &at, out->n_axes);
+		x = product(&c->in[0], &c->in[1], &at, out->n_axes, m->round);
 		if (ref_has(c, 2))
 			x += ref_get(&c->in[2],
 				     (ptrdiff_t)at.at[out->n_axes - 1] * c->in[2].stride[0]);
@@ -95,7 +119,7 @@ static void run_matmul_acc(const struct kernel_call *c)
 		double x;
 
 		ref_index(out, i, &at);
-		x = ref_rounded(out->dtype, product(&c->in[1], &c->in[2], &at, 2));
+		x = ref_rounded(out->dtype, product(&c->in[1], &c->in[2], &at, 2, false));
 		ref_put(out, ref_offset(out, &at), ref_get(out, ref_offset(out, &at)) + x);
 	}
 }

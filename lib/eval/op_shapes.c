@@ -24,6 +24,8 @@
 #define SCALARS(a, b)  &(const struct scalars_attributes){ a, b }
 #define NORM(...)      &(const struct norm_attributes){ .eps = 1e-5, __VA_ARGS__ }
 #define MATMUL         &(const struct matmul_attributes){ 0 }
+#define MATMUL_ROUNDED &(const struct matmul_attributes){ .round = 1 }
+#define MATMUL_PACKED  &(const struct matmul_attributes){ .round = 1, .pack = 1 }
 #define ROPE           &(const struct rope_attributes){ 0 }
 #define CAUSAL         &(const struct attention_attributes){ .causal = 1 }
 #define WINDOW         &(const struct attention_attributes){ .causal = 1, .window = 512 }
@@ -134,6 +136,14 @@ const struct op_shape op_shapes[] = {
 	{ OP_MATMUL, "SmolLM2.head.1", "1x576 576x49152TW", MATMUL },
 	{ OP_MATMUL, "SmolLM2.up.1.q8_0", "1x576 q8_0:576x1536TW", MATMUL },
 	{ OP_MATMUL, "SmolLM2.up.512.q8_0", "512x576 q8_0:576x1536TW", MATMUL },
+	{ OP_MATMUL, "SmolLM2.up.1.rounded", "1x576 q4_1:576x1536TW", MATMUL_ROUNDED },
+	{ OP_MATMUL, "SmolLM2.up.12.rounded", "12x576 q4_1:576x1536TW", MATMUL_ROUNDED },
+	{ OP_MATMUL, "SmolLM2.up.512.rounded", "512x576 q4_1:576x1536TW", MATMUL_ROUNDED },
+	{ OP_MATMUL, "SmolLM2.up.1.packed", "1x576 q4_1:576x1536TW", MATMUL_PACKED },
+	{ OP_MATMUL, "SmolLM2.up.12.packed", "12x576 q4_1:576x1536TW", MATMUL_PACKED },
+	{ OP_MATMUL, "SmolLM2.up.512.packed", "512x576 q4_1:576x1536TW", MATMUL_PACKED },
+	{ OP_MATMUL, "Gemma.head.1.rounded", "1x640 q8_0:640x262144TW", MATMUL_ROUNDED },
+	{ OP_MATMUL, "Gemma.head.1.packed", "1x640 q8_0:640x262144TW", MATMUL_PACKED },
 	{ OP_MATMUL, "Gemma.up.1", "1x640 640x2048TW", MATMUL },
 	{ OP_MATMUL, "Gemma.up.512", "512x640 640x2048TW", MATMUL },
 	{ OP_MATMUL_ACC, "100M.up.dw", "f32:2048x768 2048x2048T 2048x768", NULL },

@@ -191,6 +191,10 @@ void grad_matmul(struct graph *g, struct node *n, struct tensor *const *dy, stru
 		node_error(g, n, "an epilogue is the planner's, who comes after the gradient");
 		return;
 	}
+	if (m->round) {
+		node_error(g, n, "a product that rounds its left operand has no gradient");
+		return;
+	}
 	if (wants(n, 0)) {
 		left.b = op_transpose(g, b);
 		dx[0] = op_sum_to(g, op_matmul_with(g, &left), &a->shape);

@@ -86,6 +86,8 @@ struct graph_options {
 	enum dtype
 		compute; /* what weights are used in, and activations with them: F32 (0 too) or BF16, F16 */
 	bool train; /* dropout drops */
+	bool round; /* activations that block-quantized weights multiply are rounded to 8 bits (kernels/rounding.h): no gradient */
+	bool pack; /* with it: weights are kept in a form that is read faster, a copy (PLAN_DERIVED), where kernels have one */
 };
 
 /* S may be NULL for a graph without parameters; else it outlives the graph. O may be NULL. */

@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 
+#include "kernels/rounding.h"
 #include "lib/graph/ops.h"
 #include "lib/graph/rules.h"
 
@@ -35,6 +36,11 @@ static struct tensor *adapted(struct graph *g, const struct store_adapter *a, st
 	return op_add(g, y, op_mul(g, up, graph_entry(g, a->scale)));
 }
 
+bool linear_rounds(const struct graph *g, const struct tensor *w)
+{
+	return w && !graph_failed(g) && graph_options(g)->round && rounding_serves(w->dtype);
+}
+
 static struct tensor *product(struct graph *g, struct tensor *x, const char *name, size_t out,
 			      bool biased)
 {
@@ -47,6 +53,8 @@ static struct tensor *product(struct graph *g, struct tensor *x, const char *nam
 		return NULL;
 	o.b = op_transpose(g, graph_param_compute(g, join(g, b, sizeof(b), name, "weight"),
 						  SHAPE(out, x->shape.at[x->shape.n - 1])));
+	o.round = linear_rounds(g, o.b);
+	o.pack = o.round && graph_options(g)->pack;
 	if (biased)
 		o.bias = graph_param(g, join(g, b, sizeof(b), name, "bias"), SHAPE(out));
 	y = op_matmul_with(g, &o);

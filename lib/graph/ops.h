@@ -103,6 +103,8 @@ struct matmul_operands {
 	struct tensor *a, *b, *bias, *residual; /* the last two may be NULL */
 	enum activation activation;
 	enum dtype dtype; /* of the result; 0: that of a */
+	bool round; /* the rows of a, to 8 bits (kernels/rounding.h); such a product has no gradient */
+	bool pack; /* b, a parameter, is kept in the kernel's own form where it has one */
 };
 struct tensor *op_matmul_with(struct graph *g, const struct matmul_operands *o);
 struct tensor *op_activation(struct graph *g, struct tensor *x, enum activation activation);
@@ -117,6 +119,8 @@ struct tensor *op_grouped_matmul_dw(struct graph *g, struct tensor *x, struct te
  * with the adapter that the store has for NAME: the only makers of weight products, with conv2d and embedding.
  */
 struct tensor *linear(struct graph *g, struct tensor *x, const char *name, size_t out);
+/* Whether products with W round what it multiplies: the graph's option says so, and W is blocks of small integers. */
+bool linear_rounds(const struct graph *g, const struct tensor *w);
 struct tensor *linear_bias(struct graph *g, struct tensor *x, const char *name, size_t out);
 struct tensor *embedding(struct graph *g, struct tensor *ids, const char *name, size_t vocab,
 			 size_t width);

@@ -172,6 +172,10 @@ int shape_kv_write(struct graph *g, struct node *n)
 		return node_error(g, n, "rows of %s at %s %s of a cache of %s",
 				  shape_string(&x->shape), dtype_name(slots->dtype),
 				  shape_string(&slots->shape), shape_string(&cache->shape));
+	if (dtype_info(cache->dtype)->block > 1 &&
+	    (cache->dtype != DTYPE_Q8_0 || cache->shape.at[2] % dtype_info(cache->dtype)->block))
+		return node_error(g, n, "a cache of %s with rows of %zu", dtype_name(cache->dtype),
+				  cache->shape.at[2]);
 	return node_output_in_place(g, n, 0) ? 0 : -1;
 }
 

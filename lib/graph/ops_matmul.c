@@ -146,7 +146,7 @@ struct tensor *op_activation(struct graph *g, struct tensor *x, enum activation 
 
 struct tensor *op_matmul_with(struct graph *g, const struct matmul_operands *o)
 {
-	struct matmul_attributes a = { .out_dtype = o->dtype };
+	struct matmul_attributes a = { .out_dtype = o->dtype, .round = o->round, .pack = o->pack };
 	struct tensor *y = graph_append(g, OP_MATMUL, (struct tensor *[]){ o->a, o->b, o->bias },
 					o->bias ? 3 : 2, &a);
 

@@ -84,6 +84,12 @@ static int keep(struct plan *p, struct plan_step *s, int in, size_t bytes)
 	return 0;
 }
 
+/* A product that was told to keep its weight so. */
+static bool asks_for_form(const struct node *n)
+{
+	return n->op == OP_MATMUL && ((const struct matmul_attributes *)n->attributes)->pack;
+}
+
 int plan_find_kept(struct plan *p)
 {
 	p->forms = mem_new(p->n_steps + 1, sizeof(*p->forms));
@@ -95,8 +101,8 @@ int plan_find_kept(struct plan *p)
 		size_t bytes = s->kernel->kept ? s->kernel->kept(&s->call, &in) : 0;
 
 		s->kept_bytes = bytes;
-		if (bytes && p->options.keep && s->node->in[in]->base->node->op == OP_PARAMETER &&
-		    keep(p, s, in, bytes) < 0)
+		if (bytes && (p->options.keep || asks_for_form(s->node)) &&
+		    s->node->in[in]->base->node->op == OP_PARAMETER && keep(p, s, in, bytes) < 0)
 			return -1;
 	}
 	return 0;

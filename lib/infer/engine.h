@@ -25,9 +25,11 @@ struct engine_options {
 	const struct backend *backend;
 	struct team *team;
 	enum dtype compute; /* F32 or BF16 */
-	enum dtype cache;   /* of keys and values: F32, BF16 or F16 */
-	size_t context;	    /* tokens of a sequence at most; 0: the configuration's */
-	size_t sequences;   /* at most; 0: one */
+	bool round; /* activations that block-quantized weights multiply, to 8 bits (kernels/rounding.h) */
+	bool repack; /* with it: weights are copied into a form that is read faster, where there is one; the same bits */
+	enum dtype cache; /* of keys and values: F32, BF16 or F16 */
+	size_t context;	  /* tokens of a sequence at most; 0: the configuration's */
+	size_t sequences; /* at most; 0: one */
 	size_t tokens; /* that the pool has room for, rounded up to pages; 0: every sequence may be as long as the context */
 	size_t rows;   /* computed in one pass at most; 0: ENGINE_ROWS */
 	bool rope_paired; /* of the weights: struct lm's */

@@ -80,7 +80,9 @@ int engine_make_pass(struct engine *e, struct pass *p, size_t rows, size_t pages
 	p->pages = pages;
 	p->wanted = rows < ENGINE_FEW ? rows : ENGINE_FEW;
 	p->wanted = p->wanted < o->sequences ? p->wanted : o->sequences;
-	if (graph_new(&p->graph, e->store, &(struct graph_options){ .compute = o->compute }) < 0 ||
+	if (graph_new(&p->graph, e->store,
+		      &(struct graph_options){
+			      .compute = o->compute, .round = o->round, .pack = o->repack }) < 0 ||
 	    build(e, p) < 0)
 		return -1;
 	return plan_new(&p->plan, p->graph,

@@ -37,6 +37,8 @@ static int make(struct session *s, const struct hf_config *c, struct store *stor
 		       &(struct engine_options){ .backend = o->backend,
 						 .team = o->team,
 						 .compute = o->compute,
+						 .round = o->round,
+						 .repack = o->repack,
 						 .cache = o->cache,
 						 .context = o->context,
 						 .sequences = 1 + o->forks,

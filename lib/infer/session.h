@@ -14,14 +14,16 @@ struct session_options {
 	const struct backend *backend;
 	struct team *team;
 	enum dtype compute; /* F32 or BF16 */
-	enum dtype cache;   /* of keys and values: F32, BF16 or F16 */
-	size_t context;	    /* tokens at most; 0: the configuration's */
-	size_t rows;	    /* appended in one pass at most; 0: chosen */
-	size_t forks;	    /* sessions beside it at most, that it is to share its engine with */
-	bool rope_paired;   /* of the weights: struct lm's */
-	uint64_t memory;    /* bytes at most; 0: no limit */
-	unsigned without;   /* as plan_options */
-	bool strict;	    /* as plan_options */
+	bool round; /* activations that block-quantized weights multiply, to 8 bits (kernels/rounding.h) */
+	bool repack; /* with it: weights are copied into a form that is read faster, where there is one; the same bits */
+	enum dtype cache; /* of keys and values: F32, BF16 or F16 */
+	size_t context;	  /* tokens at most; 0: the configuration's */
+	size_t rows;	  /* appended in one pass at most; 0: chosen */
+	size_t forks;	  /* sessions beside it at most, that it is to share its engine with */
+	bool rope_paired; /* of the weights: struct lm's */
+	uint64_t memory;  /* bytes at most; 0: no limit */
+	unsigned without; /* as plan_options */
+	bool strict;	  /* as plan_options */
 };
 
 struct session;

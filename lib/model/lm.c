@@ -68,6 +68,8 @@ struct tensor *lm_logits(struct graph *g, const struct hf_config *c, struct tens
 
 	o.b = op_transpose(g, head(g, c));
 	o.bias = head_bias(g, c);
+	o.round = linear_rounds(g, o.b);
+	o.pack = o.round && graph_options(g)->pack;
 	y = op_matmul_with(g, &o);
 	if (c->final_soft_cap > 0)
 		y = op_scale(g, op_tanh(g, op_scale(g, y, 1 / c->final_soft_cap, 0)),

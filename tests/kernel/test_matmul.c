@@ -2,7 +2,8 @@
  * tests/kernel/test_matmul.c - products by weights of every type, at every level, against sums in double
  *
  * Few and many rows, x wT and x w, blocks along either; any number of parts, and a tile of the rows, give the same bits; what phase 0
- * made of a weight serves further calls. Weights, rows and results end at guard pages.
+ * made of a weight serves further calls. Weights, rows and results end at guard pages. Of rounded rows (kernels/rounding.h, tried by
+ * test_rounding) each has the bits that it has alone.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "kernels/attributes.h"
+#include "kernels/rounding.h"
 #include "lib/base/random.h"
 #include "lib/graph/backend.h"
 #include "lib/graph/op_table.h"
@@ -21,6 +23,7 @@ struct trial {
 	enum level level;
 	size_t m, n, k;
 	bool turned; /* w is [n, k]; else [k, n] */
+	bool round, pack;
 	void *w;
 	float *x, *bias, *want, *got;
 	double *most; /* of a result: the sum of the magnitudes */
@@ -52,12 +55,35 @@ static void fill_weight(const struct trial *t, size_t bytes, const struct random
 	}
 	for (size_t i = 0; i < bytes; i++)
 		((uint8_t *)t->w)[i] = (uint8_t)random_below(r, 1, i, 52);
+	/* Integers of both signs, -128 among them, and all their bits. */
+	for (size_t i = 0; i < bytes; i++)
+		if (t->type == DTYPE_Q8_0 && i % 34 >= 2)
+			((uint8_t *)t->w)[i] = (uint8_t)random_below(r, 1, i, 256);
+}
+
+/* x as it is multiplied. */
+static float *round_rows(const struct trial *t)
+{
+	float *x = malloc((t->m * t->k + 1) * sizeof(*x));
+	int8_t q[ROUNDING_BLOCK];
+
+	memcpy(x, t->x, t->m * t->k * sizeof(*x));
+	for (size_t i = 0; i < t->m && t->round; i++)
+		for (size_t k = 0; k < t->k; k += ROUNDING_BLOCK) {
+			float *at = x + i * t->k + k, scale;
+			size_t n = t->k - k < ROUNDING_BLOCK ? t->k - k : ROUNDING_BLOCK;
+
+			scale = rounding_block(at, n, q);
+			for (size_t j = 0; j < n; j++)
+				at[j] = scale * (float)q[j];
+		}
+	return x;
 }
 
 static void make_want(struct trial *t)
 {
 	size_t n = lines(t) * width(t);
-	float *w = malloc((n + 1) * sizeof(*w));
+	float *w = malloc((n + 1) * sizeof(*w)), *x = round_rows(t);
 
 	dtype_to_f32(t->type, t->w, w, n);
 	for (size_t i = 0; i < t->m; i++)
@@ -65,7 +91,7 @@ static void make_want(struct trial *t)
 			double sum = t->bias[j], most = fabs(sum);
 
 			for (size_t k = 0; k < t->k; k++) {
-				double one = (double)t->x[i * t->k + k] *
+				double one = (double)x[i * t->k + k] *
 					     (t->turned ? w[j * t->k + k] : w[k * t->n + j]);
 
 				sum += one;
@@ -75,6 +101,7 @@ static void make_want(struct trial *t)
 			t->most[i * t->n + j] = most;
 		}
 	free(w);
+	free(x);
 }
 
 static void make(struct trial *t)
@@ -109,7 +136,7 @@ static void drop(struct trial *t)
 
 struct operands {
 	struct kernel_tensor in[3], out;
-	struct matmul_attributes none;
+	struct matmul_attributes attributes;
 	struct kernel_call c;
 };
 
@@ -118,7 +145,7 @@ static void set(const struct trial *t, size_t row, size_t rows, struct operands 
 {
 	ptrdiff_t line = (ptrdiff_t)width(t);
 
-	*o = (struct operands){ 0 };
+	*o = (struct operands){ .attributes = { .round = t->round, .pack = t->pack } };
 	o->in[0] = (struct kernel_tensor){ .data = t->x + row * t->k,
 					   .dtype = DTYPE_F32,
 					   .n_axes = 2,
@@ -142,7 +169,7 @@ static void set(const struct trial *t, size_t row, size_t rows, struct operands 
 				     .out = &o->out,
 				     .n_in = 3,
 				     .n_out = 1,
-				     .attributes = &o->none,
+				     .attributes = &o->attributes,
 				     .row = row,
 				     .rows = t->m,
 				     .parts = 1 };
@@ -197,6 +224,62 @@ static void check_bits(struct trial *t, const struct kernel *k, void *kept, cons
 	free(one);
 }
 
+/* Row by row, as calls of their own. */
+static void check_alone(struct trial *t, const struct kernel *k, void *kept, const char *what)
+{
+	size_t bytes = t->m * t->n * sizeof(float);
+	float *all = malloc(bytes);
+
+	memcpy(all, t->got, bytes);
+	memset(t->got, 0xff, bytes);
+	for (size_t row = 0; row < t->m; row++) {
+		struct operands o;
+
+		set(t, row, 1, &o);
+		o.c.row = 0;
+		o.c.rows = 1;
+		run(k, &o, 2, kept ? 1 : 0, kept);
+	}
+	tap_ok(memcmp(all, t->got, bytes) == 0, "%s: the same bits row by row", what);
+	free(all);
+}
+
+/* What is not finite in a row is seen in all of its results, and in no other's. */
+static void check_not_finite(struct trial *t, const struct kernel *k, void *kept, const char *what)
+{
+	size_t row = t->m / 2, wrong = 0;
+	float *all = malloc(t->m * t->n * sizeof(float)), was = t->x[row * t->k];
+	struct operands o;
+
+	memcpy(all, t->got, t->m * t->n * sizeof(float));
+	t->x[row * t->k] = t->m % 2 ? NAN : -INFINITY;
+	set(t, 0, t->m, &o);
+	run(k, &o, 2, kept ? 1 : 0, kept);
+	for (size_t i = 0; i < t->m * t->n; i++)
+		wrong += i / t->n == row ? !isnan(t->got[i]) : t->got[i] != all[i];
+	tap_ok(wrong == 0, "%s: %zu results are wrong of a row with %s", what, wrong,
+	       t->m % 2 ? "a NaN" : "an infinity");
+	t->x[row * t->k] = was;
+	memcpy(t->got, all, t->m * t->n * sizeof(float));
+	free(all);
+}
+
+/* A form of the kernel's own changes no bit. */
+static void check_unpacked(struct trial t, const char *what)
+{
+	size_t bytes = t.m * t.n * sizeof(float);
+	float *packed = malloc(bytes);
+	struct operands o;
+
+	memcpy(packed, t.got, bytes);
+	memset(t.got, 0xff, bytes);
+	t.pack = false;
+	set(&t, 0, t.m, &o);
+	run(backend_choose(backend_level(t.level), "matmul", &o.c), &o, 1, 0, NULL);
+	tap_ok(memcmp(packed, t.got, bytes) == 0, "%s: the same bits unpacked", what);
+	free(packed);
+}
+
 static void check(struct trial t)
 {
 	struct operands o;
@@ -209,8 +292,11 @@ static void check(struct trial t)
 	make(&t);
 	set(&t, 0, t.m, &o);
 	k = backend_choose(backend_level(t.level), "matmul", &o.c);
-	snprintf(what, sizeof(what), "%s, %s, %zu x %zu x %zu%s, %s", dtype_name(t.type),
+	snprintf(what, sizeof(what), "%s, %s, %zu x %zu x %zu%s%s, %s", dtype_name(t.type),
 		 level_name(t.level), t.m, t.k, t.n, t.turned ? " turned" : "",
+		 t.pack	   ? " packed"
+		 : t.round ? " rounded"
+			   : "",
 		 k ? k->variant : "none");
 	if (tap_ok(k != NULL, "%s claims it", what)) {
 		size = k->kept ? k->kept(&o.c, &in) : 0;
@@ -220,6 +306,12 @@ static void check(struct trial t)
 		run(k, &o, 1, 0, kept);
 		tap_ok(near(&t), "%s: near", what);
 		check_bits(&t, k, kept, what);
+		if (t.round)
+			check_alone(&t, k, kept, what);
+		if (t.round)
+			check_not_finite(&t, k, kept, what);
+		if (t.pack)
+			check_unpacked(t, what);
 	}
 	free(kept);
 	drop(&t);
@@ -244,12 +336,44 @@ static void check_type(enum dtype type, enum level level)
 	check((struct trial){ .type = type, .level = level, .m = 23, .n = 256 + odd, .k = 19 });
 }
 
+/* One row takes lines of w, more take panels, many are rounded apart; columns end within a group of lines. */
+static void check_rounded(enum dtype type, enum level level, bool pack)
+{
+	const size_t rows[] = { 1, 2, 3, 5, 8, 12, 41 };
+	size_t block = dtype_info(type)->block;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		check((struct trial){ .type = type,
+				      .level = level,
+				      .m = rows[i],
+				      .n = i % 3 == 0	? 70
+					   : i % 3 == 1 ? 64
+							: 3,
+				      .k = block * (i % 2 ? 1 : 256 / block + 2),
+				      .turned = true,
+				      .round = true,
+				      .pack = pack });
+}
+
+/* Those that TEST_LEVELS names, or all. */
+static bool is_wanted(enum level level)
+{
+	const char *words = getenv("TEST_LEVELS");
+
+	return level_available(level) && (!words || strstr(words, level_name(level)));
+}
+
 int main(void)
 {
 	for (int level = 0; level < LEVEL_COUNT; level++)
-		for (int t = 1; t < DTYPE_COUNT && level_available((enum level)level); t++)
+		for (int t = 1; t < DTYPE_COUNT && is_wanted((enum level)level); t++)
 			if (t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16 ||
 			    (dtype_info((enum dtype)t)->block > 1 && dtype_decodes((enum dtype)t)))
 				check_type((enum dtype)t, (enum level)level);
+	for (int level = 0; level < LEVEL_COUNT; level++)
+		for (int t = 1; t < DTYPE_COUNT && is_wanted((enum level)level); t++)
+			if (rounding_serves((enum dtype)t))
+				for (int pack = 0; pack < 2; pack++)
+					check_rounded((enum dtype)t, (enum level)level, pack);
 	return tap_done();
 }

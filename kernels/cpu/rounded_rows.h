@@ -1,0 +1,111 @@
+/*
+ * kernels/cpu/rounded_rows.h - rows of x as integers of 8 bits with scales, and what weights with offsets ask of them
+ */
+#ifndef KERNELS_CPU_ROUNDED_ROWS_H
+#define KERNELS_CPU_ROUNDED_ROWS_H
+
+#include "kernels/cpu/operand.h"
+#include "kernels/rounding.h"
+
+/* Each of M rows of K elements, K a multiple of ROUNDING_BLOCK: Q has K a row, the others one for each 16 or 32. */
+struct rounded_rows {
+	int8_t *q;
+	float *scale; /* of each block */
+	int32_t *
+		excess; /* what BIAS, by which the weight's integers are too large, adds to each GROUP: BIAS x their sum */
+	float *sum; /* of each GROUP: the scale x the sum of its integers */
+	size_t k, group;
+	int bias;
+	bool sums; /* SUM is asked for */
+};
+
+SIMD_INLINE size_t rounded_row_bytes(size_t k)
+{
+	return k + k / ROUNDING_BLOCK * 4 + k / 16 * 8;
+}
+
+/* In memory aligned to 64, for M rows. */
+SIMD_INLINE struct rounded_rows rounded_rows_at(void *memory, size_t m, size_t k)
+{
+	struct rounded_rows r = { .q = memory, .k = k };
+
+	r.scale = (float *)(r.q + m * k);
+	r.excess = (int32_t *)(r.scale + m * (k / ROUNDING_BLOCK));
+	r.sum = (float *)(r.excess + m * (k / 16));
+	return r;
+}
+
+/* kernels/rounding.h's rule for a whole block. Of magnitudes the larger has the larger bits, and NaN the largest. */
+SIMD_INLINE float rounded_block(const float *x, int8_t *q)
+{
+	const float middle =
+		12582912; /* 1.5 x 2^23: what is added to it is rounded to an integer */
+	vi32 most = { 0 };
+	int32_t lanes[SIMD_WIDTH], bits = 0;
+	float largest, scale, by;
+
+	for (size_t i = 0; i < ROUNDING_BLOCK; i += SIMD_WIDTH) {
+		vi32 size = (vi32)simd_load(x + i) & 0x7fffffff;
+		vi32 more = size > most;
+
+		most = (more & size) | (~more & most);
+	}
+	memcpy(lanes, &most, sizeof(lanes));
+	for (size_t i = 0; i < SIMD_WIDTH; i++)
+		bits = lanes[i] > bits ? lanes[i] : bits;
+	memcpy(&largest, &bits, sizeof(largest));
+	scale = largest / 127;
+	if (bits >= 0x7f800000 || scale < 0x1p-126f) {
+		memset(q, 0, ROUNDING_BLOCK);
+		return bits >= 0x7f800000 ? NAN : 0;
+	}
+	by = 127 / largest;
+	for (size_t i = 0; i < ROUNDING_BLOCK; i++) {
+		float y = x[i] * by + middle;
+		int32_t whole;
+
+		memcpy(&whole, &y, sizeof(whole));
+		q[i] = (int8_t)(whole - 0x4b400000);
+	}
+	return scale;
+}
+
+SIMD_INLINE void rounded_totals(const struct rounded_rows *r, size_t row)
+{
+	const int8_t *q = r->q + row * r->k;
+	const float *scale = r->scale + row * (r->k / ROUNDING_BLOCK);
+	size_t groups = r->k / r->group;
+
+	for (size_t g = 0; g < groups; g++, q += r->group) {
+		int32_t total = 0;
+
+		for (size_t i = 0; i < r->group; i++)
+			total += q[i];
+		r->excess[row * groups + g] = r->bias * total;
+		if (r->sums)
+			r->sum[row * groups + g] =
+				scale[g * r->group / ROUNDING_BLOCK] * (float)total;
+	}
+}
+
+/* Row ROW from K elements of T at P. */
+SIMD_INLINE void rounded_row(const struct rounded_rows *r, size_t row, enum dtype t,
+			     const uint8_t *p)
+{
+	float x[ROUNDING_BLOCK];
+
+	for (size_t i = 0; i < r->k; i += ROUNDING_BLOCK) {
+		const float *at = (const float *)(const void *)p + i;
+
+		if (t != DTYPE_F32) {
+			operand_load(t, p + 2 * i, x, ROUNDING_BLOCK);
+			at = x;
+		}
+		r->scale[(row * r->k + i) / ROUNDING_BLOCK] =
+			rounded_block(at, r->q + row * r->k + i);
+	}
+	if (r->bias || r->sums)
+		rounded_totals(r, row);
+}
+
+#endif
