@@ -26,6 +26,8 @@ struct outdir {
 	struct temporary folder;
 	struct temporary *files;  /* those that were committed */
 	size_t n, made, capacity; /* MADE counts the others too */
+	int (*told)(void *to, const char *name, uint64_t size, const struct hash128 *hash);
+	void *to;
 };
 
 /* Whether the folder at PATH is empty; -1 with the error set when it cannot be read. */
@@ -126,6 +128,8 @@ int outdir_file(struct outdir *d, const char *name, struct outfile **out)
 		fd = temporary_file_at(&t, path, shown);
 		result = fd < 0 ? -1 : outfile_inside(out, d, &t, fd, shown);
 	}
+	if (result == 0 && d->told)
+		outfile_watch(*out);
 	free(path);
 	free(shown);
 	return result;
@@ -134,6 +138,20 @@ int outdir_file(struct outdir *d, const char *name, struct outfile **out)
 void outdir_take(struct outdir *d, struct temporary *t)
 {
 	d->files[d->n++] = *t;
+}
+
+void outdir_watch(struct outdir *d,
+		  int (*told)(void *to, const char *name, uint64_t size,
+			      const struct hash128 *hash),
+		  void *to)
+{
+	d->told = told;
+	d->to = to;
+}
+
+int outdir_tell(struct outdir *d, const char *path, uint64_t size, const struct hash128 *hash)
+{
+	return d->told(d->to, strrchr(path, '/') + 1, size, hash);
 }
 
 /* fsync of the folder's own entries, and its name. */

@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/bulk.h"
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
 #include "lib/base/target.h"
@@ -39,11 +40,14 @@ struct outfile {
 	struct outdir *dir;	    /* or NULL */
 	unsigned char *buffer;
 	size_t filled;
-	uint64_t written; /* bytes that left the buffer */
-	uint64_t started; /* of those, handed to the disk */
-	int64_t base;	  /* where in place began, or -1 if it cannot seek */
-	bool borrowed;	  /* a descriptor that was there before: not synced */
-	int failed;	  /* errno of the first failure, or 0 */
+	uint64_t written;  /* bytes that left the buffer */
+	uint64_t started;  /* of those, handed to the disk */
+	int64_t base;	   /* where in place began, or -1 if it cannot seek */
+	bool borrowed;	   /* a descriptor that was there before: not synced */
+	bool watched;	   /* by outdir_watch */
+	struct bulk *bulk; /* of a watched file that is more than the buffer */
+	struct hash128 hash;
+	int failed; /* errno of the first failure, or 0 */
 };
 
 /* Sets the error, and keeps the reason so that commit fails too. */
@@ -188,6 +192,11 @@ int outfile_inside(struct outfile **out, struct outdir *d, struct temporary *t, 
 	return 0;
 }
 
+void outfile_watch(struct outfile *f)
+{
+	f->watched = true;
+}
+
 /* --- writing --------------------------------------------------------------------------- */
 
 /* After an interruption, or when a pipe that does not block is full: whether to try again. */
@@ -214,9 +223,22 @@ static void count_written(struct outfile *f, size_t n)
 	f->started = f->written;
 }
 
+static int write_bulk(struct outfile *f, const unsigned char *data, size_t n)
+{
+	if ((!f->bulk && bulk_new(&f->bulk, f->fd, f->path) < 0) ||
+	    bulk_put(f->bulk, data, n) < 0) {
+		f->failed = errno ? errno : EIO;
+		return -1;
+	}
+	f->written += n;
+	return 0;
+}
+
 /* Writes past the buffer, which is empty. */
 static int write_out(struct outfile *f, const unsigned char *data, size_t n)
 {
+	if (f->watched)
+		return write_bulk(f, data, n);
 	while (n) {
 		ssize_t put = write(f->fd, data, n < STEP ? n : STEP);
 
@@ -324,7 +346,7 @@ int outfile_copy(struct outfile *f, int fd, uint64_t offset, uint64_t n)
 		return err_set(ERR_ARGUMENT, "%s: a copy from beyond any file", f->path);
 	if (check(f) != 0)
 		return -1;
-	if (n >= BUFFER_SIZE && (outfile_offset(f) - offset) % PAGE == 0 &&
+	if (n >= BUFFER_SIZE && !f->watched && (outfile_offset(f) - offset) % PAGE == 0 &&
 	    (flush(f) != 0 || copy_in_kernel(f, fd, &offset, &n) != 0))
 		return -1;
 	return copy_by_buffer(f, fd, offset, n);
@@ -358,7 +380,7 @@ int outfile_patch(struct outfile *f, uint64_t offset, const void *data, size_t n
 	if (offset > size || n > size - offset)
 		return err_set(ERR_ARGUMENT, "%s: a patch past the %llu bytes written", f->path,
 			       (unsigned long long)size);
-	if (f->base < 0)
+	if (f->base < 0 || f->watched)
 		return err_set(ERR_UNSUPPORTED, "%s: cannot go back in what was written", f->path);
 	if (offset >= f->written) {
 		memcpy(f->buffer + (offset - f->written), data, n);
@@ -380,6 +402,19 @@ const char *outfile_path(const struct outfile *f)
 }
 
 /* --- ending ---------------------------------------------------------------------------- */
+
+/* All that is left goes out, and the hash is known; a small file has it in the buffer. */
+static int end_watched(struct outfile *f)
+{
+	if (f->bulk) {
+		if (flush(f) == 0 && bulk_end(f->bulk, &f->hash) == 0)
+			return 0;
+		f->failed = f->failed ? f->failed : errno ? errno : EIO;
+		return -1;
+	}
+	f->watched = false;
+	return hash_memory(NULL, f->buffer, f->filled, &f->hash);
+}
 
 /* What a pipe or a device that knows no fsync answers is no failure. */
 static int sync_to_disk(struct outfile *f)
@@ -435,11 +470,14 @@ static int put_in_place(struct outfile *f)
 
 int outfile_commit(struct outfile *f)
 {
+	bool watched = f->watched;
 	int result = 0;
 
-	if (check(f) != 0 || flush(f) != 0 || sync_to_disk(f) != 0 || close_file(f) != 0 ||
-	    put_in_place(f) != 0)
+	if (check(f) != 0 || (watched && end_watched(f) != 0) || flush(f) != 0 ||
+	    sync_to_disk(f) != 0 || close_file(f) != 0 || put_in_place(f) != 0)
 		result = -1;
+	else if (watched)
+		result = outdir_tell(f->dir, f->path, f->written, &f->hash);
 	outfile_discard(f);
 	return result;
 }
@@ -448,6 +486,7 @@ void outfile_discard(struct outfile *f)
 {
 	if (!f)
 		return;
+	bulk_free(f->bulk);
 	if (f->fd >= 0)
 		close(f->fd);
 	temporary_remove(&f->temporary);

@@ -18,6 +18,7 @@
 #include <stddef.h>
 
 #include "lib/base/bytes.h"
+#include "lib/base/hash.h"
 
 struct outfile;
 struct outdir;
@@ -53,6 +54,14 @@ int outdir_new(struct outdir **out, const char *path);
 int outdir_file(struct outdir *d, const char *name, struct outfile **out);
 /* The same with all that is in it. */
 int outdir_text(struct outdir *d, const char *name, struct bytes text);
+/*
+ * Files that D gets from here on are hashed as they are written, past the page cache where they are large (lib/base/bulk.h), and told to
+ * TOLD when they are committed; what it returns is commit's. For what is not read soon. Such a file cannot be patched.
+ */
+void outdir_watch(struct outdir *d,
+		  int (*told)(void *to, const char *name, uint64_t size,
+			      const struct hash128 *hash),
+		  void *to);
 int outdir_commit(struct outdir *d);
 void outdir_discard(struct outdir *d); /* NULL is allowed */
 

@@ -9,9 +9,14 @@
    failure removes them. When it is committed, T stays in the table and is handed to D. */
 int outfile_inside(struct outfile **out, struct outdir *d, struct temporary *t, int fd,
 		   const char *shown);
+/* Begins what outdir_watch says; nothing was written yet. */
+void outfile_watch(struct outfile *f);
 
 /* Takes over a committed file's temporary. Cannot fail: outdir_file made room. */
 void outdir_take(struct outdir *d, struct temporary *t);
+
+/* Of a watched file that was taken over, whose path ends in its name. */
+int outdir_tell(struct outdir *d, const char *path, uint64_t size, const struct hash128 *hash);
 
 /* fsync of the folder that holds PATH; 0, or -1 with the error set, naming SHOWN. */
 int outfile_sync_folder(const char *path, const char *shown);

@@ -54,15 +54,20 @@ struct names {
 /* step-N.new with all its files. */
 static int write_folder(const struct names *n, const struct run_checkpoint *c, struct bytes state)
 {
+	struct run_marks marks = { 0 };
 	struct outdir *d;
+	int result;
 
 	if (run_remove_folder(n->fresh) < 0 || outdir_new(&d, n->fresh) < 0)
 		return -1;
-	if (put_files(d, c, state) < 0) {
+	outdir_watch(d, run_marks_add, &marks);
+	result = put_files(d, c, state);
+	if (result < 0)
 		outdir_discard(d);
-		return -1;
-	}
-	return outdir_commit(d) < 0 ? -1 : run_complete_write(n->fresh);
+	else if ((result = outdir_commit(d)) == 0)
+		result = run_complete_write(n->fresh, &marks);
+	run_marks_free(&marks);
+	return result;
 }
 
 /* FRESH becomes NAME; what was there, if anything (THERE), becomes FRESH. */

@@ -18,12 +18,6 @@
 
 #define MARK_BYTES_MAX ((size_t)1 << 20)
 
-struct mark {
-	struct hash128 hash;
-	uint64_t size;
-	char *name; /* in the text */
-};
-
 bool run_is_complete(const char *folder)
 {
 	char *path = mem_format("%s/" RUN_COMPLETE, folder);
@@ -36,34 +30,40 @@ bool run_is_complete(const char *folder)
 
 /* --- writing --- */
 
-static int hash_file(const char *path, struct hash128 *hash, uint64_t *size)
+void run_marks_free(struct run_marks *m)
 {
-	struct mapfile *m;
-	struct bytes all;
-	int result;
-
-	if (mapfile_open(&m, path) < 0)
-		return -1;
-	all = mapfile_bytes(m);
-	*size = all.size;
-	result = hash_memory(NULL, all.data, all.size, hash);
-	mapfile_close(m);
-	return result;
+	for (size_t i = 0; i < m->n; i++)
+		free(m->items[i].name);
+	free(m->items);
 }
 
-static int put_line(struct buffer *b, const char *folder, const char *name)
+int run_marks_add(void *marks, const char *name, uint64_t size, const struct hash128 *hash)
 {
-	char *path = mem_format("%s/%s", folder, name), hex[HASH_HEX];
-	struct hash128 hash;
-	uint64_t size;
-	int result = path ? hash_file(path, &hash, &size) : -1;
+	struct run_marks *m = marks;
+	char *copy;
 
-	if (result == 0) {
-		hash_hex(&hash, hex);
-		buffer_format(b, "%s %" PRIu64 " %s\n", hex, size, name);
-	}
-	free(path);
-	return result;
+	if (m->n == RUN_FILES_MAX)
+		return err_set(ERR_LIMIT, "a checkpoint of more than %d files", RUN_FILES_MAX);
+	if (mem_grow(&m->items, &m->capacity, m->n + 1, sizeof(*m->items)) < 0)
+		return -1;
+	copy = mem_copy(name, strlen(name));
+	if (!copy)
+		return -1;
+	m->items[m->n++] = (struct run_mark){ *hash, size, copy };
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct run_mark *)a)->name, ((const struct run_mark *)b)->name);
+}
+
+static void put_line(struct buffer *b, const struct run_mark *m)
+{
+	char hex[HASH_HEX];
+
+	hash_hex(&m->hash, hex);
+	buffer_format(b, "%s %" PRIu64 " %s\n", hex, m->size, m->name);
 }
 
 static int write_mark(const char *folder, struct bytes text)
@@ -81,21 +81,17 @@ static int write_mark(const char *folder, struct bytes text)
 	return -1;
 }
 
-int run_complete_write(const char *folder)
+int run_complete_write(const char *folder, struct run_marks *m)
 {
 	struct buffer b = { 0 };
-	struct run_list l;
-	int result = run_list_read(&l, folder);
+	int result;
 
-	if (result == 0 && l.n > RUN_FILES_MAX)
-		result = err_set(ERR_LIMIT, "%s: more than %d files", folder, RUN_FILES_MAX);
-	for (size_t i = 0; i < l.n && result == 0; i++)
-		result = put_line(&b, folder, l.names[i]);
-	if (result == 0)
-		result = buffer_check(&b);
+	qsort(m->items, m->n, sizeof(*m->items), by_name);
+	for (size_t i = 0; i < m->n; i++)
+		put_line(&b, &m->items[i]);
+	result = buffer_check(&b);
 	if (result == 0)
 		result = write_mark(folder, buffer_bytes(&b));
-	run_list_free(&l);
 	buffer_free(&b);
 	return result;
 }
@@ -112,7 +108,7 @@ static bool parse_size(const char *s, char **end, uint64_t *out)
 }
 
 /* LINE without its end, which is changed; false: of another form. */
-static bool parse_line(char *line, struct mark *out)
+static bool parse_line(char *line, struct run_mark *out)
 {
 	char *end;
 
@@ -126,7 +122,22 @@ static bool parse_line(char *line, struct mark *out)
 	return *out->name && *out->name != '.' && !strchr(out->name, '/');
 }
 
-static int check_file(const char *folder, const struct mark *m)
+static int hash_file(const char *path, struct hash128 *hash, uint64_t *size)
+{
+	struct mapfile *m;
+	struct bytes all;
+	int result;
+
+	if (mapfile_open(&m, path) < 0)
+		return -1;
+	all = mapfile_bytes(m);
+	*size = all.size;
+	result = hash_memory(NULL, all.data, all.size, hash);
+	mapfile_close(m);
+	return result;
+}
+
+static int check_file(const char *folder, const struct run_mark *m)
 {
 	char *path = mem_format("%s/%s", folder, m->name);
 	struct hash128 hash;
@@ -159,7 +170,7 @@ static int check_lines(const char *folder, char *text, size_t size)
 {
 	bool seen[N_NEEDED] = { false };
 	char *line = text, *end;
-	struct mark m;
+	struct run_mark m;
 
 	for (int n = 1; line < text + size; n++, line = end + 1) {
 		end = memchr(line, '\n', (size_t)(text + size - line));

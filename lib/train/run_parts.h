@@ -70,8 +70,19 @@ int run_link_remove(struct run_folder *r, const char *name);
 /* --- run_complete.c --- */
 
 bool run_is_complete(const char *folder);
-/* Writes the end mark of a folder. */
-int run_complete_write(const char *folder);
+/* What a checkpoint's files are, as outdir_watch tells them; owned, all zero to begin with. */
+struct run_marks {
+	struct run_mark {
+		struct hash128 hash;
+		uint64_t size;
+		char *name;
+	} * items;
+	size_t n, capacity;
+};
+int run_marks_add(void *marks, const char *name, uint64_t size, const struct hash128 *hash);
+void run_marks_free(struct run_marks *m);
+/* Writes the end mark of a folder that holds the files of M, which are sorted. */
+int run_complete_write(const char *folder, struct run_marks *m);
 /* Holds every file against it. */
 int run_complete_check(const char *folder);
 
