@@ -3,12 +3,14 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/cmd_graph.h"
 #include "cmd/cmd_importance.h"
 #include "cmd/cmd_lm.h"
 #include "formats/json.h"
+#include "formats/token_pack.h"
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
 #include "lib/data/token_document.h"
@@ -21,6 +23,10 @@ static const char *data, *tokenizer_path, *split_name, *importance, *field = "te
 static bool raw, docs, per_document, json;
 static uint64_t context, stride, batch_tokens, max_docs = UINT64_MAX;
 static int special = SPECIAL_PLAIN, dtype;
+
+static const char *const bos_words[] = { "auto", "on", "off", NULL };
+enum { BOS_AUTO, BOS_ON, BOS_OFF };
+static int bos_how;
 
 static const char *const documents_words[] = { "apart", "joined", NULL };
 enum { APART, JOINED };
@@ -37,9 +43,13 @@ static const struct cmd_option options[] = {
 	CMD_ENUM(0, "special", &special, cmd_special_words, "HOW",
 		 "special tokens in text: plain (default), parse or refuse"),
 	CMD_SIZE('c', "ctx", &context, 1, WINDOW_LENGTH_MAX,
-		 "tokens of a window (default: the model's context, 2048 at most)"),
+		 "tokens of a window (default: those that packed data were made for, else the "
+		 "model's context, 2048 at most)"),
 	CMD_SIZE(0, "stride", &stride, 1, WINDOW_LENGTH_MAX,
 		 "a window begins every N tokens (default: the context)"),
+	CMD_ENUM(0, "bos", &bos_how, bos_words, "HOW",
+		 "a window begins with the token that texts begin with: auto (default: where the "
+		 "tokenizer puts it), on or off"),
 	CMD_SIZE(0, "batch-tokens", &batch_tokens, 1, WINDOW_LENGTH_MAX,
 		 "tokens computed at a time (default 2048; at least the context)"),
 	CMD_ENUM(0, "documents", &documents, documents_words, "HOW",
@@ -73,17 +83,68 @@ static const struct cmd_spec spec = {
 
 static struct cmd_lm lm;
 static struct perplexity *perplexity;
+static bool has_bos;
+static uint32_t bos;
 /* Bytes of the text that each document's scored tokens stand for; of joined documents all are in the first. */
-static uint64_t *bytes;
+static uint64_t *bytes, words;
 static size_t n_bytes, bytes_capacity;
 
 /* --- opening --- */
 
+/* The token that the tokenizer puts before an empty text, if it is the model's. */
+static bool puts_bos(uint32_t id)
+{
+	struct encode_options o = { .start = START_DOCUMENT, .post_process = true };
+	struct encoding e = { 0 };
+	struct encoder *encoder;
+	bool puts;
+
+	cmd_check(encoder_new(&encoder, lm.tokenizer));
+	cmd_check(encoder_run(encoder, (struct bytes){ "", 0 }, &o, &e));
+	puts = e.n && e.ids[0] == id;
+	encoder_free(encoder);
+	return puts;
+}
+
+static void settle_bos(void)
+{
+	const struct hf_config *c = lm.model.config;
+
+	if (bos_how == BOS_ON && !c->bos.n)
+		cmd_misuse("--bos on: the model's configuration names no such token");
+	if (bos_how == BOS_OFF || !c->bos.n)
+		return;
+	bos = c->bos.ids[0];
+	has_bos = bos_how == BOS_ON || puts_bos(bos);
+}
+
+/* That of a packed file, or 0. */
+static uint64_t window_of_data(void)
+{
+	struct token_pack *p;
+	uint64_t window = 0;
+
+	if (raw || docs || !data || !token_document_is_pack(data))
+		return 0;
+	cmd_check(token_pack_open(&p, data));
+	window = token_pack_info(p)->window;
+	token_pack_close(p);
+	return window;
+}
+
+static uint64_t usual_context(void)
+{
+	uint64_t most = lm.model.config->context, window = window_of_data();
+
+	if (window && window <= most)
+		return window;
+	return most < CONTEXT_MOST ? most : CONTEXT_MOST;
+}
+
 static void choose_context(void)
 {
 	if (!context)
-		context = lm.model.config->context < CONTEXT_MOST ? lm.model.config->context
-								  : CONTEXT_MOST;
+		context = usual_context();
 }
 
 static void make_perplexity(void)
@@ -104,6 +165,8 @@ static void make_perplexity(void)
 							       .rope_paired = lm.model.rope_paired,
 							       .context = (uint32_t)context,
 							       .stride = (uint32_t)stride,
+							       .has_bos = has_bos,
+							       .bos = bos,
 							       .rows = (size_t)batch_tokens,
 							       .memory = plan.memory,
 							       .without = plan.without,
@@ -140,11 +203,27 @@ static void keep_bytes(uint64_t n)
 	bytes[n_bytes++] = n;
 }
 
-/* Bytes of the text that the tokens from AT on stand for; special tokens stand for none. */
+/* Words are what stands between white space. */
+static uint64_t count_text(struct bytes text)
+{
+	bool in_word = false;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < text.size; i++) {
+		bool space = text.data[i] && strchr(" \t\n\r\v\f", text.data[i]);
+
+		n += !space && !in_word;
+		in_word = !space;
+	}
+	return n;
+}
+
+/* Bytes of the text that the tokens from AT on stand for, and its words; special tokens stand for none. */
 static uint64_t bytes_after(const struct token_document *d, size_t at)
 {
 	uint64_t n = d->n > at ? d->text.size - (at ? d->spans[at - 1].to : 0) : 0;
 
+	words += count_text((struct bytes){ d->text.data + d->text.size - n, n });
 	for (size_t i = at; i < d->n; i++) {
 		const struct added_spec *added = tokenizer_added(lm.tokenizer, d->ids[i]);
 
@@ -154,6 +233,12 @@ static uint64_t bytes_after(const struct token_document *d, size_t at)
 	return n;
 }
 
+/* The first token that is scored: of a text that bos is put before, all are. */
+static size_t first_scored(const struct token_document *d)
+{
+	return has_bos && d->n && d->ids[0] != bos ? 0 : 1;
+}
+
 static void read_apart(struct token_documents *in, struct progress *p)
 {
 	struct token_document d;
@@ -161,7 +246,7 @@ static void read_apart(struct token_documents *in, struct progress *p)
 
 	while (n_bytes < max_docs && cmd_check(token_documents_next(in, SIZE_MAX, &d)) > 0) {
 		cmd_check(perplexity_add(perplexity, d.ids, d.n));
-		keep_bytes(bytes_after(&d, 1));
+		keep_bytes(bytes_after(&d, first_scored(&d)));
 		progress_add(p, perplexity_scored(perplexity) - before);
 		before = perplexity_scored(perplexity);
 	}
@@ -175,7 +260,7 @@ static void read_joined(struct token_documents *in)
 
 	for (uint64_t i = 0; i < max_docs && cmd_check(token_documents_next(in, SIZE_MAX, &d)) > 0;
 	     i++) {
-		all += bytes_after(&d, ids.size ? 0 : 1);
+		all += bytes_after(&d, ids.size ? 0 : first_scored(&d));
 		buffer_put(&ids, d.ids, d.n * sizeof(*d.ids));
 	}
 	cmd_check(buffer_check(&ids));
@@ -243,6 +328,12 @@ static void print_documents(void)
 	buffer_free(&b);
 }
 
+/* As lm-evaluation-harness has it: tokens of any size add up to words. */
+static double word_perplexity(const struct perplexity_result *r)
+{
+	return words ? exp(r->loss * (double)r->scored / (double)words) : NAN;
+}
+
 static void put_json(struct buffer *b, const struct perplexity_result *r, uint64_t all)
 {
 	buffer_put_u8(b, '{');
@@ -258,6 +349,8 @@ static void put_json(struct buffer *b, const struct perplexity_result *r, uint64
 	put_number(b, "perplexity_error", exp(r->loss) * r->error);
 	put_number(b, "bits_per_byte", bits_per_byte(r->loss * (double)r->scored, all));
 	put_number(b, "bits_per_byte_error", bits_per_byte(r->error * (double)r->scored, all));
+	json_put_u64_member(b, "words", words);
+	put_number(b, "word_perplexity", word_perplexity(r));
 	buffer_put_text(b, "}\n");
 }
 
@@ -265,13 +358,14 @@ static void put_text(struct buffer *b, const struct perplexity_result *r, uint64
 {
 	buffer_format(b, "documents      %" PRIu64 "\n", r->texts);
 	buffer_format(b, "tokens         %" PRIu64 ", %" PRIu64 " scored\n", r->tokens, r->scored);
-	buffer_format(b, "bytes          %" PRIu64 "\n", all);
+	buffer_format(b, "bytes          %" PRIu64 ", %" PRIu64 " words\n", all, words);
 	buffer_format(b, "windows        %" PRIu64 " tokens every %" PRIu64 "\n", context, stride);
 	buffer_format(b, "loss           %.6f +- %.6f\n", r->loss, r->error);
 	buffer_format(b, "perplexity     %.4f +- %.4f\n", exp(r->loss), exp(r->loss) * r->error);
 	buffer_format(b, "bits per byte  %.5f +- %.5f\n",
 		      bits_per_byte(r->loss * (double)r->scored, all),
 		      bits_per_byte(r->error * (double)r->scored, all));
+	buffer_format(b, "word perplexity %.4f\n", word_perplexity(r));
 }
 
 static void print_result(double seconds)
@@ -323,6 +417,7 @@ int main(int argc, char **argv)
 	if (raw && docs)
 		cmd_misuse("--raw and --docs: only one of them");
 	cmd_lm_open(&lm, argv[0], tokenizer_path, split_name);
+	settle_bos();
 	in = open_data();
 	choose_context();
 	if (importance)

@@ -79,6 +79,11 @@ static int make(struct perplexity *p)
 	if (o->context == 0 || o->stride == 0 || o->stride > o->context)
 		return err_set(ERR_ARGUMENT, "a context of %" PRIu32 " tokens every %" PRIu32,
 			       o->context, o->stride);
+	if (o->has_bos && o->bos >= p->config->vocab_size)
+		return err_set(ERR_ARGUMENT,
+			       "the id %" PRIu32
+			       " before each window; the model's vocabulary has %" PRIu64,
+			       o->bos, p->config->vocab_size);
 	if (lm_check_continues(p->config, o->context) < 0)
 		return -1;
 	if (o->rows == 0)
@@ -189,8 +194,29 @@ static int run(struct perplexity *p)
 	return 0;
 }
 
+/* A text as it is read: N tokens, PUT: the first of them is the bos that it lacks. */
+struct reading {
+	const uint32_t *ids;
+	size_t n;
+	bool put;
+};
+
+static struct reading reading_of(const struct perplexity *p, const uint32_t *ids, size_t n)
+{
+	bool put = p->options.has_bos && n && ids[0] != p->options.bos;
+
+	return (struct reading){ ids, n + put, put };
+}
+
+static int32_t token(const struct perplexity *p, const struct reading *r, size_t i)
+{
+	if (r->put)
+		return (int32_t)(i ? r->ids[i - 1] : p->options.bos);
+	return (int32_t)r->ids[i];
+}
+
 /* The inputs FROM to TO of a text, of which those from SCORED on are scored. */
-static int add_window(struct perplexity *p, const uint32_t *ids, size_t from, size_t to,
+static int add_window(struct perplexity *p, const struct reading *r, size_t from, size_t to,
 		      size_t scored)
 {
 	size_t n = to - from, at;
@@ -199,8 +225,9 @@ static int add_window(struct perplexity *p, const uint32_t *ids, size_t from, si
 		return -1;
 	at = p->filled;
 	for (size_t i = 0; i < n; i++) {
-		p->ids[at + i] = (int32_t)ids[from + i];
-		p->targets[at + i] = from + i >= scored ? (int32_t)ids[from + i + 1] : IGNORED;
+		p->ids[at + i] = i == 0 && p->options.has_bos ? (int32_t)p->options.bos
+							      : token(p, r, from + i);
+		p->targets[at + i] = from + i >= scored ? token(p, r, from + i + 1) : IGNORED;
 		p->positions[at + i] = (int32_t)i;
 		p->documents[at + i] = (int32_t)p->n_stretches;
 	}
@@ -223,7 +250,8 @@ static int check_ids(const struct perplexity *p, const uint32_t *ids, size_t n)
 
 int perplexity_add(struct perplexity *p, const uint32_t *ids, size_t n)
 {
-	size_t inputs = n ? n - 1 : 0, scored = 0;
+	struct reading r = reading_of(p, ids, n);
+	size_t inputs = r.n ? r.n - 1 : 0, scored = 0;
 
 	if (check_ids(p, ids, n) < 0 ||
 	    mem_grow(&p->texts, &p->capacity, p->n + 1, sizeof(*p->texts)) < 0)
@@ -232,7 +260,7 @@ int perplexity_add(struct perplexity *p, const uint32_t *ids, size_t n)
 	for (size_t from = 0; scored < inputs; from += p->options.stride) {
 		size_t to = inputs - from < p->options.context ? inputs : from + p->options.context;
 
-		if (add_window(p, ids, from, to, scored) < 0)
+		if (add_window(p, &r, from, to, scored) < 0)
 			return -1;
 		scored = to;
 	}

@@ -4,6 +4,9 @@
  * A text of n tokens has n - 1 that are scored: each but the first, once. Windows of CONTEXT tokens begin every STRIDE tokens; a window scores
  * those that the one before did not reach, so that with a stride below the context a token sees at least context - stride tokens before
  * it. Windows of several texts are computed together and do not see each other. Losses are natural logarithms.
+ *
+ * A model that was trained with a token before each text (bos) is given it before each window: in the place of the window's first input,
+ * which only told what the window before had scored already. A text that has none of its own gets it too, and then all of its tokens are scored.
  */
 #ifndef LIB_EVAL_PERPLEXITY_H
 #define LIB_EVAL_PERPLEXITY_H
@@ -19,6 +22,8 @@ struct perplexity_options {
 	bool rope_paired;
 	uint32_t context; /* tokens that a window reads */
 	uint32_t stride;  /* 1 to context */
+	bool has_bos;
+	uint32_t bos;	  /* what each window begins with, where has_bos */
 	size_t rows;	  /* computed at a time, at least CONTEXT: less is not taken; 0: chosen */
 	uint64_t memory;  /* bytes at most; 0: no limit */
 	unsigned without; /* passes of the plan */

@@ -80,6 +80,28 @@ number() { sed -E 's/.*"'"$1"'":([^,}]*).*/\1/' "$2"; }
 	[ "$(number scored "$out")" = $(($(number tokens "$out") - 2)) ]
 }
 
+@test 'words; the context of packed data; the token before each window' {
+	works eval-lm -q --json --docs -d docs model
+	# All 21 but the one that is the first token of its text.
+	[ "$(number words "$out")" = 20 ]
+	awk -v l="$(number loss "$out")" -v n="$(number scored "$out")" -v w="$(number words "$out")" -v p="$(number word_perplexity "$out" | tr -d '}')" \
+		'BEGIN { d = log(p) - l * n / w; exit !(d * d < 1e-12) }'
+	pack-tokens -q --window 16 -o packed16 stream
+	works eval-lm -q --json -d packed16 model
+	[ "$(number ctx "$out")" = 16 ]
+	works eval-lm -q --json -d packed16 -c 8 model
+	[ "$(number ctx "$out")" = 8 ]
+	misused eval-lm -q --docs -d docs --bos on model
+	sed -i 's/"bos_token_id": null/"bos_token_id": 3/' model/config.json
+	works eval-lm -q --json --docs -d docs -c 16 model
+	cp "$out" without
+	works eval-lm -q --json --docs -d docs -c 16 --bos off model
+	same_bytes without "$out"
+	works eval-lm -q --json --docs -d docs -c 16 --bos on model
+	[ "$(number scored "$out")" = "$(number tokens "$out")" ]
+	[ "$(number loss "$out")" != "$(number loss without)" ]
+}
+
 @test 'threads and passes of the planner change no bit; ref agrees' {
 	works eval-lm -q -j 1 --json --docs -d docs model
 	cp "$out" a

@@ -115,8 +115,11 @@ static void test_golden(void)
 
 /* --- windows --- */
 
-/* The sum over a text as the head comment of perplexity.h has it, by a session that reads each window alone. */
-static double by_session(struct fixture *f, size_t n, uint32_t context, uint32_t stride)
+/*
+ * The sum over a text as the head comment of perplexity.h has it, by a session that reads each window alone. BOS: what each begins with, or -1.
+ */
+static double by_session(struct fixture *f, size_t n, uint32_t context, uint32_t stride,
+			 int32_t bos)
 {
 	struct session *s;
 	double sum = 0;
@@ -131,7 +134,7 @@ static double by_session(struct fixture *f, size_t n, uint32_t context, uint32_t
 	for (size_t from = 0; reached + 1 < n; from += stride) {
 		session_rewind(s, 0);
 		for (size_t i = from; i < from + context && i + 1 < n; i++) {
-			int32_t id = (int32_t)f->ids[i];
+			int32_t id = i == from && bos >= 0 ? bos : (int32_t)f->ids[i];
 
 			session_append(s, &id, 1);
 			if (i < reached)
@@ -164,7 +167,7 @@ static void test_windows(void)
 		for (size_t k = 0; k < 6; k++) {
 			struct perplexity_sum got = perplexity_text(p, k);
 			size_t want = sizes[k] ? sizes[k] - 1 : 0;
-			double sum = by_session(&f, sizes[k], context, stride);
+			double sum = by_session(&f, sizes[k], context, stride, -1);
 
 			scored += want;
 			if (got.scored != want || got.tokens != sizes[k])
@@ -176,6 +179,52 @@ static void test_windows(void)
 		r = perplexity_result(p);
 		tap_is_u64(r.scored, scored, "in all");
 		tap_is_u64(perplexity_scored(p), scored, "as progress has it");
+		perplexity_free(p);
+	}
+	end(&f);
+}
+
+/* A text without the token that texts begin with, and the same with it: the same sum, of windows that all begin with it. */
+static void test_bos(void)
+{
+	enum { BOS = 3, N = 40 };
+	static const uint32_t cuts[][2] = { { 64, 64 }, { 8, 8 }, { 8, 3 }, { 1, 1 } };
+	struct fixture f;
+
+	if (!begin(&f, "llama"))
+		return;
+	memmove(f.ids + 1, f.ids, N * sizeof(*f.ids));
+	f.ids[0] = BOS;
+	f.ids[1] = 5;
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
+		uint32_t context = cuts[i][0], stride = cuts[i][1];
+		double want = by_session(&f, N + 1, context, stride, BOS);
+		struct perplexity_options o = { .compute = DTYPE_F32,
+						.context = context,
+						.stride = stride,
+						.has_bos = true,
+						.bos = BOS,
+						.rope_paired = f.m.rope_paired };
+		struct perplexity *p;
+
+		if (!tap_works(perplexity_new(&p, f.m.config, f.m.store, &o), "%u every %u",
+			       context, stride))
+			continue;
+		tap_works(perplexity_add(p, f.ids + 1, N), "without");
+		tap_works(perplexity_add(p, f.ids, N + 1), "with");
+		tap_works(perplexity_add(p, f.ids, 1), "nothing else");
+		tap_works(perplexity_add(p, f.ids, 0), "nothing");
+		tap_works(perplexity_end(p), "the end");
+		for (size_t k = 0; k < 2; k++) {
+			struct perplexity_sum got = perplexity_text(p, k);
+
+			tap_is_u64(got.scored, N, "every token of the text");
+			tap_is_u64(got.tokens, N + k, "tokens that were given");
+			tap_ok(fabs(got.loss - want) <= 1e-5 * (1 + want), "%.6f, alone %.6f",
+			       got.loss, want);
+		}
+		tap_is_u64(perplexity_text(p, 2).scored + perplexity_text(p, 3).scored, 0,
+			   "nothing to score");
 		perplexity_free(p);
 	}
 	end(&f);
@@ -250,6 +299,7 @@ int main(void)
 {
 	tap_run(test_golden);
 	tap_run(test_windows);
+	tap_run(test_bos);
 	tap_run(test_error);
 	tap_run(test_refused);
 	return tap_done();
