@@ -7,13 +7,13 @@
 #include "cmd/cmd.h"
 #include "cmd/cmd_chat.h"
 #include "formats/jsonl.h"
-#include "formats/token_stream.h"
 #include "formats/tokenizer_file.h"
 #include "lib/base/mapfile.h"
 #include "lib/base/memory.h"
 #include "lib/base/number.h"
 #include "lib/base/outfile.h"
 #include "lib/data/batch.h"
+#include "lib/data/record_writer.h"
 #include "lib/text/decode.h"
 
 static const char *tokenizer_path, *output_path = "-", *field = "text", *split_name;
@@ -78,14 +78,9 @@ static const struct cmd_spec spec = {
 	.max_operands = -1,
 };
 
-#define LINE_PART ((size_t)64 << 10)
-
 static struct tokenizer *tokenizer;
 static struct outfile *output;
-static bool to_stream;		    /* not --ids, nor --offsets */
-static struct token_writer *stream; /* from the first record on */
-static struct buffer
-	line; /* of text, of which LINE_PART bytes are handed on: a document's may be many times as long */
+static struct record_writer *writer;
 static struct progress *progress;
 static struct record_field record_fields[64];
 static uint64_t n_documents, n_tokens, n_bytes, n_different;
@@ -194,106 +189,14 @@ static void open_tokenizer(struct tokenizer_spec *s, struct arena *arena)
 
 /* --- writing --- */
 
-static int write_out(void *arg, const void *data, size_t n)
-{
-	return outfile_write(arg, data, n);
-}
-
 static void open_output(void)
 {
+	enum record_output kind = offsets ? WRITE_OFFSETS : as_ids ? WRITE_IDS : WRITE_STREAM;
+
 	cmd_check(outfile_new(&output, output_path));
-	to_stream = !as_ids && !offsets;
-	if (to_stream && strcmp(output_path, "-") == 0 && isatty(STDOUT_FILENO))
+	if (kind == WRITE_STREAM && strcmp(output_path, "-") == 0 && isatty(STDOUT_FILENO))
 		cmd_die("a token stream is not for a terminal: use --ids, -o or a pipe");
-}
-
-/* With the first record, not before: other threads are at work by then, and the fingerprints take their time. */
-static int begin_stream(void)
-{
-	const struct tokenizer_spec *s = tokenizer_spec(tokenizer);
-	struct token_header h = {
-		.vocab = tokenizer_vocab_size(tokenizer),
-		.bos = s->bos,
-		.eos = s->eos,
-		.pad = s->pad,
-	};
-
-	if (!to_stream || stream)
-		return 0;
-	if (tokenizer_fingerprint(tokenizer, &h.plain, &h.whole) < 0)
-		return -1;
-	return token_writer_new(&stream, &h, write_out, output);
-}
-
-static int write_stream(const struct encoded_record *r)
-{
-	if (token_writer_add(stream, r->encoding.ids, r->encoding.n) < 0)
-		return -1;
-	for (size_t i = 0; i < r->n_runs; i++)
-		if (token_writer_run(stream, &r->runs[i]) < 0)
-			return -1;
-	return token_writer_end_document(stream);
-}
-
-/* What there is of the line so far, once it is LEAST bytes. */
-static int pass_on(size_t least)
-{
-	int got = 0;
-
-	if (line.size < least)
-		return 0;
-	got = buffer_check(&line) < 0 ? -1 : outfile_write(output, line.data, line.size);
-	buffer_clear(&line);
-	return got;
-}
-
-static int put_ids(const struct encoding *e, char between)
-{
-	for (size_t i = 0; i < e->n; i++) {
-		if (i)
-			buffer_put_u8(&line, (uint8_t)between);
-		buffer_put_decimal(&line, e->ids[i]);
-		if (pass_on(LINE_PART) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int put_spans(const struct encoding *e)
-{
-	for (size_t i = 0; i < e->n; i++) {
-		buffer_put_text(&line, i ? ",[" : "[");
-		buffer_put_decimal(&line, e->offsets[i].from);
-		buffer_put_u8(&line, ',');
-		buffer_put_decimal(&line, e->offsets[i].to);
-		buffer_put_u8(&line, ']');
-		if (pass_on(LINE_PART) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int put_offsets(const struct encoded_record *r)
-{
-	const struct encoding *e = &r->encoding;
-
-	buffer_put_text(&line, "{\"ids\":[");
-	if (put_ids(e, ',') < 0)
-		return -1;
-	buffer_put_text(&line, "],\"offsets\":[");
-	if (put_spans(e) < 0)
-		return -1;
-	buffer_put_u8(&line, ']');
-	if (messages || fields.n) {
-		buffer_put_text(&line, ",\"runs\":[");
-		for (size_t i = 0; i < r->n_runs; i++)
-			buffer_format(&line, "%s[%" PRIu64 ",%" PRIu64 ",\"%s\"]", i ? "," : "",
-				      r->runs[i].start, r->runs[i].length,
-				      token_role_name((enum token_role)r->runs[i].role));
-		buffer_put_u8(&line, ']');
-	}
-	buffer_put_u8(&line, '}');
-	return 0;
+	cmd_check(record_writer_new(&writer, tokenizer, output, kind, messages || fields.n));
 }
 
 static void note_difference(const struct encoded_record *r, const struct record_place *place)
@@ -310,15 +213,7 @@ static int write_record(void *arg, const struct encoded_record *r, const struct 
 	n_bytes += r->bytes;
 	progress_add(progress, r->bytes);
 	note_difference(r, place);
-	if (begin_stream() < 0)
-		return -1;
-	if (stream)
-		return write_stream(r);
-	buffer_clear(&line);
-	if ((offsets ? put_offsets(r) : put_ids(&r->encoding, ' ')) < 0)
-		return -1;
-	buffer_put_u8(&line, '\n');
-	return pass_on(0);
+	return record_writer_put(writer, r);
 }
 
 /* A file does not appear then; a pipe's reader has what came before, and no end record. */
@@ -327,9 +222,7 @@ static _Noreturn void give_up(void)
 	char *why = mem_copy(err_text(), strlen(err_text()));
 
 	if (strcmp(output_path, "-") == 0) {
-		cmd_check(begin_stream());
-		if (stream)
-			cmd_check(token_writer_flush(stream));
+		cmd_check(record_writer_flush(writer));
 		cmd_check(outfile_commit(output));
 	}
 	cmd_die("%s", why ? why : "out of memory");
@@ -455,17 +348,14 @@ int main(int argc, char **argv)
 	if (batch_pump(batch, &io) < 0)
 		give_up();
 	progress_end(progress);
-	cmd_check(begin_stream());
-	if (stream)
-		cmd_check(token_writer_end(stream));
+	cmd_check(record_writer_end(writer));
 	cmd_check(outfile_commit(output));
 	tell_differences();
 	tell_counts(batch_dropped(batch));
 	batch_free(batch);
-	token_writer_free(stream);
+	record_writer_free(writer);
 	tokenizer_free(tokenizer);
 	arena_free(arena);
-	buffer_free(&line);
 	jsonl_close(input.lines);
 	free(input.text);
 	free(first_difference);

@@ -139,6 +139,10 @@ source_of()
 	printf '{"text":"one"}\n{"text":2}\n' >docs
 	try tokenize -q -t tokenizer.json docs
 	one_line_error 'docs:2'
+	mv "$out" part
+	try detokenize -q -t tokenizer.json part
+	one_line_error 'cut'
+	has "$out" '{"text":"one"}'
 	try tokenize -q -t tokenizer.json --ids docs
 	[ "$(wc -l <"$out")" = 1 ]
 	refuses tokenize -q -t tokenizer.json -o tokens docs
