@@ -8,6 +8,7 @@
 #include "formats/jsonl.h"
 #include "formats/token_stream.h"
 #include "formats/tokenizer_open.h"
+#include "lib/base/err.h"
 #include "lib/base/memory.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
@@ -125,6 +126,22 @@ static void end_document(void)
 
 /* --- inputs --- */
 
+/* What came before the trouble is written, and then the trouble told. */
+static _Noreturn void give_up(void)
+{
+	char *why = mem_copy(err_text(), strlen(err_text()));
+
+	cmd_flush();
+	cmd_die("%s", why ? why : "out of memory");
+}
+
+static int check(int result)
+{
+	if (result < 0)
+		give_up();
+	return result;
+}
+
 static void read_stream(const char *path)
 {
 	struct token_reader *in;
@@ -133,7 +150,7 @@ static void read_stream(const char *path)
 	cmd_check(token_reader_open(&in, cmd_input(path)));
 	cmd_check(tokenizer_match(tokenizer, tokenizer_path, token_reader_header(in),
 				  token_reader_name(in)));
-	while (cmd_check(token_reader_next(in, &e)) > 0) {
+	while (check(token_reader_next(in, &e)) > 0) {
 		if (e.kind == TOKEN_EVENT_END)
 			end_document();
 		if (e.kind == TOKEN_EVENT_IDS)
@@ -151,9 +168,10 @@ static uint32_t read_id(struct bytes word, const char *name, uint64_t number)
 	for (size_t i = 0; i < word.size; i++) {
 		id = word.data[i] >= '0' && word.data[i] <= '9' ? 10 * id + word.data[i] - '0' : n;
 		if (id >= n)
-			cmd_die("%s:%" PRIu64 ": '" BYTES_FMT
-				"' is not an id of the vocabulary, 0 to %" PRIu32,
-				name, number, BYTES_ARG(word), n - 1);
+			check(err_set(ERR_ARGUMENT,
+				      "%s:%" PRIu64 ": '" BYTES_FMT
+				      "' is not an id of the vocabulary, 0 to %" PRIu32,
+				      name, number, BYTES_ARG(word), n - 1));
 	}
 	return (uint32_t)id;
 }
@@ -180,7 +198,7 @@ static void read_ids(const char *path)
 	struct bytes line;
 
 	cmd_check(jsonl_open(&in, cmd_input(path), NULL));
-	while (cmd_check(jsonl_next(in, &line)) > 0) {
+	while (check(jsonl_next(in, &line)) > 0) {
 		read_ids_line(line, cmd_input(path), jsonl_line(in));
 		end_document();
 	}

@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "formats/tokenizer_open.h"
 #include "lib/base/buffer.h"
+#include "lib/base/memory.h"
 #include "lib/data/token_bytes.h"
 #include "lib/data/token_lines.h"
 #include "lib/data/token_page.h"
@@ -149,6 +150,19 @@ static struct token_documents *open_input(const char *path)
 	return d;
 }
 
+/* What came before the trouble is shown, and then the trouble told. */
+static int check_read(int result)
+{
+	char *why;
+
+	if (result >= 0)
+		return result;
+	why = mem_copy(err_text(), strlen(err_text()));
+	flush();
+	cmd_flush();
+	cmd_die("%s", why ? why : "out of memory");
+}
+
 static bool more; /* the input goes on after what was shown */
 
 /* Whether anything follows the last document that was shown costs a look at it. */
@@ -157,7 +171,7 @@ static void look_further(struct token_documents *d)
 	struct token_document next;
 
 	if (!more && document == UINT64_MAX)
-		more = cmd_check(token_documents_next(d, 0, &next)) > 0;
+		more = check_read(token_documents_next(d, 0, &next)) > 0;
 }
 
 /* Calls SHOW with the tokens of each document that are asked for. */
@@ -172,7 +186,7 @@ static void each_document(const char *path,
 		uint64_t most = left < to - from ? from + left : to;
 		size_t first;
 
-		if (cmd_check(token_documents_next(d, (size_t)most, &doc)) == 0) {
+		if (check_read(token_documents_next(d, (size_t)most, &doc)) == 0) {
 			if (document != UINT64_MAX)
 				cmd_die("%s: has no document %" PRIu64, path, document);
 			break;

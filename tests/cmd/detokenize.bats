@@ -83,3 +83,18 @@ setup()
 		one_line_error "/dev/stdin:1: '$id' is not an id of the vocabulary, 0 to " || return
 	done
 }
+
+@test 'what came before the trouble is written (C07)' {
+	printf '{"text":"one"}\n{"text":"two"}\n{"text":"three"}\n' | tokenize -q -t tokenizer.json -o three
+	head -c -50 three >cut
+	try detokenize -q -t tokenizer.json cut
+	one_line_error 'cut: byte' 'the stream is cut'
+	printf '{"text":"one"}\n{"text":"two"}\n' | cmp - "$out" >&2
+	try detokenize -q -t tokenizer.json --raw cut
+	one_line_error 'the stream is cut'
+	[ "$(head -c 6 "$out")" = onetwo ]
+	printf '1 2\n3 x\n' >ids
+	try detokenize -q -t tokenizer.json --ids ids
+	one_line_error 'ids:2'
+	[ "$(wc -l <"$out")" = 1 ]
+}

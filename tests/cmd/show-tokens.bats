@@ -284,3 +284,13 @@ columns()
 	cp "$ROOT/README.md" corpus.txt
 	man_examples show-tokens
 }
+
+@test 'what came before the trouble is shown' {
+	printf '1 2\n3 x\n' >ids
+	try show-tokens -t tokenizer.json --ids ids
+	one_line_error 'ids:2'
+	[ "$(wc -l <"$out")" = 3 ]
+	try show-tokens -t tokenizer.json --ids --html ids
+	one_line_error 'ids:2'
+	[ ! -s "$out" ]
+}
