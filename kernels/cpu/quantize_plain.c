@@ -6,6 +6,7 @@
 #include "kernels/blocks.h"
 #include "kernels/cpu/quantize_bytes.h"
 #include "kernels/cpu/quantize_level.h"
+#include "kernels/cpu/simd_math.h"
 
 SIMD_INLINE void load_block(const float *x, vf32 *v)
 {
@@ -45,17 +46,35 @@ SIMD_INLINE void largest_two(vf32 a, vf32 b, float *of_a, float *of_b)
 #endif
 }
 
-/* The largest value, and the least with the other sign. */
-SIMD_INLINE void extremes(const vf32 *v, float *high, float *negated_low)
-{
-	vf32 most = v[0], least = v[0];
+/* Blocks worked on together: what comes of their extremes takes long, and is done for all at once. */
+#define BATCH 16
 
-	SIMD_UNROLL
-	for (int i = 1; i < QUANTIZE_VECTORS; i++) {
-		most = simd_max(most, v[i]);
-		least = simd_min(least, v[i]);
+struct batch {
+	size_t n;
+	float high[BATCH],
+		negated_low[BATCH]; /* the largest value, and the least with the other sign */
+	float d[BATCH], inverse[BATCH], min[BATCH];
+	uint16_t half[BATCH], half_min[BATCH]; /* of d and min, as they lie in memory */
+};
+
+/* The extremes of N blocks. */
+SIMD_INLINE void batch_extremes(const float *x, size_t n, struct batch *b)
+{
+	vf32 v[QUANTIZE_VECTORS];
+
+	b->n = n;
+	for (size_t i = 0; i < n; i++, x += 32) {
+		vf32 most, least;
+
+		load_block(x, v);
+		most = least = v[0];
+		SIMD_UNROLL
+		for (int k = 1; k < QUANTIZE_VECTORS; k++) {
+			most = simd_max(most, v[k]);
+			least = simd_min(least, v[k]);
+		}
+		largest_two(most, -least, &b->high[i], &b->negated_low[i]);
 	}
-	largest_two(most, -least, high, negated_low);
 }
 
 static __attribute__((noinline)) float first_of_size(const float *x, float size)
@@ -65,62 +84,89 @@ static __attribute__((noinline)) float first_of_size(const float *x, float size)
 	return *x;
 }
 
-/* The least value; the first zero, where that is it. */
-SIMD_INLINE float least_of(const float *x, float negated_low)
+/* D has the values of largest size, with their signs: the first of several. Without branches, which nothing could foretell. */
+SIMD_INLINE void batch_signed(const float *x, struct batch *b)
 {
-	return __builtin_expect(negated_low == 0, 0) ? first_of_size(x, 0) : -negated_low;
+	vi32 ties = { 0 };
+
+	for (size_t i = 0; i < BATCH; i += SIMD_WIDTH) {
+		vf32 high = simd_load(b->high + i), low = simd_load(b->negated_low + i);
+
+		ties |= (vi32)(high == low);
+		simd_store(b->d + i, simd_select((vi32)(high > low), -low, high));
+	}
+	if (!simd_any(ties))
+		return;
+	for (size_t i = 0; i < b->n; i++)
+		if (b->high[i] == b->negated_low[i])
+			b->d[i] = b->high[i] == 0 ? 0 : first_of_size(x + 32 * i, b->high[i]);
 }
 
-/* The value of largest size, with its sign; the first of several. */
-SIMD_INLINE float extreme(const float *x, const vf32 *v)
+/* The least values; of several zeros the first. */
+SIMD_INLINE void batch_minima(const float *x, struct batch *b)
 {
-	float high, negated_low;
-
-	extremes(v, &high, &negated_low);
-	if (__builtin_expect(high == negated_low, 0))
-		return high == 0 ? 0 : first_of_size(x, high);
-	return high > negated_low ? high : -negated_low;
+	for (size_t i = 0; i < b->n; i++) {
+		b->min[i] = -b->negated_low[i];
+		if (__builtin_expect(b->negated_low[i] == 0, 0))
+			b->min[i] = first_of_size(x + 32 * i, 0);
+	}
+	for (size_t i = 0; i < BATCH; i += SIMD_WIDTH)
+		simd_store_f16(b->half_min + i, simd_load(b->min + i));
 }
 
-SIMD_INLINE float inverse_of(float d)
+/* D over DIVISOR is the scale; one without an inverse gets 0 for it. */
+SIMD_INLINE void batch_scales(float divisor, struct batch *b)
 {
-	float inverse = 1 / d;
+	for (size_t i = 0; i < BATCH; i += SIMD_WIDTH) {
+		vf32 d = simd_load(b->d + i) / simd_f32(divisor), inverse = simd_f32(1) / d;
+		vi32 good = (vi32)(simd_abs(inverse) <= simd_f32(0x1.fffffep127f));
 
-	return __builtin_fabsf(inverse) <= 0x1.fffffep127f ? inverse : 0;
+		simd_store(b->inverse + i, simd_keep(good, inverse));
+		simd_store_f16(b->half + i, d);
+	}
 }
 
-/* Of what is no NaN. */
-SIMD_INLINE void put_half(uint8_t *at, float x)
+/* Without a minimum. */
+SIMD_INLINE void batch_symmetric(const float *x, size_t n, float half, struct batch *b)
 {
-#if defined(__F16C__)
-	store_u16(at, (uint16_t)_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT));
-#else
-	store_u16(at, half_from_f32(x));
-#endif
+	batch_extremes(x, n, b);
+	batch_signed(x, b);
+	batch_scales(-half, b);
+}
+
+SIMD_INLINE void batch_affine(const float *x, size_t n, float most, struct batch *b)
+{
+	batch_extremes(x, n, b);
+	for (size_t i = 0; i < n; i++)
+		b->d[i] = b->high[i] + b->negated_low[i];
+	batch_minima(x, b);
+	batch_scales(most, b);
 }
 
 /* (x - least) * inverse + added, its fraction cut off, at most MOST. */
-SIMD_INLINE void integers(const vf32 *v, float least, float inverse, float added, float most,
-			  uint8_t *l)
+SIMD_INLINE void integers(const float *x, float least, float inverse, float most, uint8_t *l)
 {
 	vf32 whole[QUANTIZE_VECTORS];
 
 	SIMD_UNROLL
-	for (int i = 0; i < QUANTIZE_VECTORS; i++)
-		whole[i] = simd_min((v[i] - simd_f32(least)) * simd_f32(inverse) + simd_f32(added),
-				    simd_f32(most + 0.5f));
+	for (int i = 0; i < QUANTIZE_VECTORS; i++) {
+		vf32 v = simd_load(x + i * SIMD_WIDTH) - simd_f32(least);
+
+		whole[i] = simd_min(v * simd_f32(inverse) + simd_f32(0.5f), simd_f32(most + 0.5f));
+	}
 	quantize_bytes(whole, false, l);
 }
 
-/* Without a minimum: nothing is subtracted, so that -0 stays. */
-SIMD_INLINE void integers_symmetric(const vf32 *v, float inverse, float half, uint8_t *l)
+SIMD_INLINE void integers_symmetric(const float *x, float inverse, float half, uint8_t *l)
 {
 	vf32 whole[QUANTIZE_VECTORS];
 
 	SIMD_UNROLL
-	for (int i = 0; i < QUANTIZE_VECTORS; i++)
-		whole[i] = simd_min(v[i] * simd_f32(inverse) + simd_f32(half + 0.5f),
-				    simd_f32(2 * half - 0.5f));
+	for (int i = 0; i < QUANTIZE_VECTORS; i++) {
+		vf32 v = simd_load(x + i * SIMD_WIDTH) * simd_f32(inverse);
+
+		whole[i] = simd_min(v + simd_f32(half + 0.5f), simd_f32(2 * half - 0.5f));
+	}
 	quantize_bytes(whole, false, l);
 }
 
@@ -130,105 +176,118 @@ SIMD_INLINE void put_five(const uint8_t *l, uint8_t *qh, uint8_t *qs)
 	quantize_nibbles(l, qs);
 }
 
-void LEVEL_NAME(quantize_q4_0)(const float *x, size_t n, void *out)
+/* FN(x, blocks, out) for every batch of a row. */
+#define BATCHES(fn, block)                     \
+ for (size_t at = 0; at < n / 32; at += BATCH) \
+ fn(x + 32 * at, n / 32 - at < BATCH ? n / 32 - at : BATCH, (struct block *)out + at)
+
+SIMD_INLINE void put_q4_0(const float *x, size_t n, struct block_q4_0 *out)
 {
-	struct block_q4_0 *b = out;
-	vf32 v[QUANTIZE_VECTORS];
+	struct batch b = { 0 };
 	uint8_t l[32];
 
-	for (size_t i = 0; i < n / 32; i++, b++, x += 32) {
-		load_block(x, v);
-		float d = extreme(x, v) * -0.125f;
-
-		integers_symmetric(v, inverse_of(d), 8, l);
-		put_half(b->d, d);
-		quantize_nibbles(l, b->qs);
+	batch_symmetric(x, n, 8, &b);
+	for (size_t i = 0; i < n; i++, out++) {
+		integers_symmetric(x + 32 * i, b.inverse[i], 8, l);
+		memcpy(out->d, &b.half[i], 2);
+		quantize_nibbles(l, out->qs);
 	}
 }
 
-void LEVEL_NAME(quantize_q5_0)(const float *x, size_t n, void *out)
+SIMD_INLINE void put_q5_0(const float *x, size_t n, struct block_q5_0 *out)
 {
-	struct block_q5_0 *b = out;
-	vf32 v[QUANTIZE_VECTORS];
+	struct batch b = { 0 };
 	uint8_t l[32];
 
-	for (size_t i = 0; i < n / 32; i++, b++, x += 32) {
-		load_block(x, v);
-		float d = extreme(x, v) * -0.0625f;
-
-		integers_symmetric(v, inverse_of(d), 16, l);
-		put_half(b->d, d);
-		put_five(l, b->qh, b->qs);
+	batch_symmetric(x, n, 16, &b);
+	for (size_t i = 0; i < n; i++, out++) {
+		integers_symmetric(x + 32 * i, b.inverse[i], 16, l);
+		memcpy(out->d, &b.half[i], 2);
+		put_five(l, out->qh, out->qs);
 	}
 }
 
-void LEVEL_NAME(quantize_q4_1)(const float *x, size_t n, void *out)
+SIMD_INLINE void put_q4_1(const float *x, size_t n, struct block_q4_1 *out)
 {
-	struct block_q4_1 *b = out;
-	vf32 v[QUANTIZE_VECTORS];
-	float high, negated_low;
+	struct batch b = { 0 };
 	uint8_t l[32];
 
-	for (size_t i = 0; i < n / 32; i++, b++, x += 32) {
-		load_block(x, v);
-		extremes(v, &high, &negated_low);
-		float d = (high + negated_low) / 15;
-
-		integers(v, -negated_low, inverse_of(d), 0.5f, 15, l);
-		put_half(b->d, d);
-		put_half(b->m, least_of(x, negated_low));
-		quantize_nibbles(l, b->qs);
+	batch_affine(x, n, 15, &b);
+	for (size_t i = 0; i < n; i++, out++) {
+		integers(x + 32 * i, b.min[i], b.inverse[i], 15, l);
+		memcpy(out->d, &b.half[i], 2);
+		memcpy(out->m, &b.half_min[i], 2);
+		quantize_nibbles(l, out->qs);
 	}
 }
 
-void LEVEL_NAME(quantize_q5_1)(const float *x, size_t n, void *out)
+SIMD_INLINE void put_q5_1(const float *x, size_t n, struct block_q5_1 *out)
 {
-	struct block_q5_1 *b = out;
-	vf32 v[QUANTIZE_VECTORS];
-	float high, negated_low;
+	struct batch b = { 0 };
 	uint8_t l[32];
 
-	for (size_t i = 0; i < n / 32; i++, b++, x += 32) {
-		load_block(x, v);
-		extremes(v, &high, &negated_low);
-		float d = (high + negated_low) / 31;
-
-		integers(v, -negated_low, inverse_of(d), 0.5f, 31, l);
-		put_half(b->d, d);
-		put_half(b->m, least_of(x, negated_low));
-		put_five(l, b->qh, b->qs);
+	batch_affine(x, n, 31, &b);
+	for (size_t i = 0; i < n; i++, out++) {
+		integers(x + 32 * i, b.min[i], b.inverse[i], 31, l);
+		memcpy(out->d, &b.half[i], 2);
+		memcpy(out->m, &b.half_min[i], 2);
+		put_five(l, out->qh, out->qs);
 	}
 }
 
 /* Halves are rounded away from zero: the float below a half is added, and the fraction cut off. */
-SIMD_INLINE void rounded(const vf32 *v, float inverse, int8_t *out)
+SIMD_INLINE void rounded(const float *x, float inverse, int8_t *out)
 {
 	const vi32 sign = (vi32)simd_f32(-0.0f);
 	vf32 whole[QUANTIZE_VECTORS];
 
 	SIMD_UNROLL
 	for (int i = 0; i < QUANTIZE_VECTORS; i++) {
-		vf32 x = v[i] * simd_f32(inverse);
+		vf32 v = simd_load(x + i * SIMD_WIDTH) * simd_f32(inverse);
 
-		whole[i] = x + (vf32)(((vi32)x & sign) | (vi32)simd_f32(0x1.fffffep-2f));
+		whole[i] = v + (vf32)(((vi32)v & sign) | (vi32)simd_f32(0x1.fffffep-2f));
 	}
 	quantize_bytes(whole, true, out);
 }
 
+SIMD_INLINE void put_q8_0(const float *x, size_t n, struct block_q8_0 *out)
+{
+	struct batch b = { 0 };
+
+	batch_extremes(x, n, &b);
+	for (size_t i = 0; i < n; i++)
+		b.d[i] = __builtin_fabsf(b.high[i] > b.negated_low[i] ? b.high[i]
+								      : b.negated_low[i]);
+	batch_scales(127, &b);
+	for (size_t i = 0; i < n; i++, out++) {
+		rounded(x + 32 * i, b.inverse[i], out->qs);
+		memcpy(out->d, &b.half[i], 2);
+	}
+}
+
+void LEVEL_NAME(quantize_q4_0)(const float *x, size_t n, void *out)
+{
+	BATCHES(put_q4_0, block_q4_0);
+}
+
+void LEVEL_NAME(quantize_q4_1)(const float *x, size_t n, void *out)
+{
+	BATCHES(put_q4_1, block_q4_1);
+}
+
+void LEVEL_NAME(quantize_q5_0)(const float *x, size_t n, void *out)
+{
+	BATCHES(put_q5_0, block_q5_0);
+}
+
+void LEVEL_NAME(quantize_q5_1)(const float *x, size_t n, void *out)
+{
+	BATCHES(put_q5_1, block_q5_1);
+}
+
 void LEVEL_NAME(quantize_q8_0)(const float *x, size_t n, void *out)
 {
-	struct block_q8_0 *b = out;
-	vf32 v[QUANTIZE_VECTORS];
-	float high, negated_low;
-
-	for (size_t i = 0; i < n / 32; i++, b++, x += 32) {
-		load_block(x, v);
-		extremes(v, &high, &negated_low);
-		float d = __builtin_fabsf(high > negated_low ? high : negated_low) / 127;
-
-		rounded(v, inverse_of(d), b->qs);
-		put_half(b->d, d);
-	}
+	BATCHES(put_q8_0, block_q8_0);
 }
 
 void LEVEL_NAME(quantize_f16)(const float *x, size_t n, void *out)

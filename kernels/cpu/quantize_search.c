@@ -182,40 +182,77 @@ static vf32 fit_scale(const struct fit *f)
 	return simd_keep((vi32)(f->ll > 0), f->xl / f->ll);
 }
 
-static void descend_lanes(const struct quantize_symmetric *how, const float *x, size_t groups,
-			  float *scale, uint8_t *l)
-{
-	vf32 most, inverse, integers[QUANTIZE_LONGEST];
-	struct fit f = { 0 };
-	struct symmetric s;
-	vi32 some, moved;
+/* Lanes of groups on their way down; several such are moved in turn, since each step waits for the one before. */
+#define DESCENTS 4
 
-	symmetric_load(&s, how, x, NULL, groups);
-	most = extreme(s.x, s.length);
-	some = (vi32)(simd_abs(most) >= simd_f32(QUANTIZE_NOTHING));
+struct descent {
+	struct symmetric s;
+	vf32 integers[QUANTIZE_LONGEST];
+	struct fit f;
+	vi32 some;
+};
+
+static void descent_begin(struct descent *d, const struct quantize_symmetric *how, const float *x,
+			  size_t groups)
+{
+	vf32 most, inverse;
+
+	symmetric_load(&d->s, how, x, NULL, groups);
+	most = extreme(d->s.x, d->s.length);
+	d->some = (vi32)(simd_abs(most) >= simd_f32(QUANTIZE_NOTHING));
 	inverse = simd_f32((float)-how->half) / most;
-	for (size_t i = 0; i < s.length; i++) {
-		integers[i] = quantize_nearest(inverse * s.x[i], s.low, s.high);
-		fit_add(&s, i, inverse, &f);
+	d->f = (struct fit){ 0 };
+	for (size_t i = 0; i < d->s.length; i++) {
+		d->integers[i] = quantize_nearest(inverse * d->s.x[i], d->s.low, d->s.high);
+		fit_add(&d->s, i, inverse, &d->f);
 	}
-	/* A lane that has come to rest stays as it is. */
-	for (int turn = 0; turn < 5; turn++) {
-		moved = (vi32){ 0 };
-		for (size_t i = 0; i < s.length; i++)
-			moved |= move(s.x[i], s.w[i], s.low, s.high, false, &integers[i], &f);
-		if (!simd_any(moved & some))
+}
+
+/* Whether any lane moved; one that has come to rest stays as it is. */
+SIMD_INLINE bool descent_turn(struct descent *d, size_t n)
+{
+	vi32 moved = { 0 };
+
+	for (size_t i = 0; i < d->s.length; i++) {
+		SIMD_UNROLL
+		for (size_t k = 0; k < n; k++) {
+			struct symmetric *s = &d[k].s;
+
+			moved |= d[k].some & move(s->x[i], s->w[i], s->low, s->high, false,
+						  &d[k].integers[i], &d[k].f);
+		}
+	}
+	return simd_any(moved);
+}
+
+static void descend_some(struct descent *d, size_t n)
+{
+	for (int turn = 0; turn < 5; turn++)
+		if (!(n == DESCENTS ? descent_turn(d, DESCENTS) : descent_turn(d, n)))
 			break;
-	}
-	quantize_put_floats(simd_keep(some, fit_scale(&f)), groups, scale);
-	quantize_put_integers(integers, some, (float)how->half, s.length, groups, l);
 }
 
 static void descend(const struct quantize_symmetric *how, const float *x, size_t groups,
 		    float *scale, uint8_t *l)
 {
-	for (size_t g = 0; g < groups; g += SIMD_WIDTH)
-		descend_lanes(how, x + g * how->length, quantize_lanes(groups - g), scale + g,
-			      l + g * how->length);
+	struct descent d[DESCENTS];
+	size_t here[DESCENTS], n;
+
+	for (size_t g = 0; g < groups;) {
+		size_t at = g;
+
+		for (n = 0; n < DESCENTS && g < groups; n++, g += SIMD_WIDTH) {
+			here[n] = quantize_lanes(groups - g);
+			descent_begin(&d[n], how, x + g * how->length, here[n]);
+		}
+		descend_some(d, n);
+		for (size_t k = 0; k < n; k++, at += SIMD_WIDTH) {
+			quantize_put_floats(simd_keep(d[k].some, fit_scale(&d[k].f)), here[k],
+					    scale + at);
+			quantize_put_integers(d[k].integers, d[k].some, (float)how->half,
+					      how->length, here[k], l + at * how->length);
+		}
+	}
 }
 
 /* --- scales of groups as small integers times one of the block --- */
