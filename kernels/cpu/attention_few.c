@@ -16,7 +16,7 @@
 #include "kernels/cpu/dequant.h"
 #include "kernels/cpu/vector.h"
 
-#define FEW_QUERIES 12
+#define FEW_QUERIES 32
 #define TOGETHER    4  /* heads at once */
 #define KEYS	    2  /* keys at once */
 #define STRETCH	    32 /* of a row: dims are multiples of it */
@@ -35,6 +35,8 @@ struct room {
 	struct state tile, all;
 	int32_t *rows;		     /* [ATTENTION_TILE]: of the cache, those that are seen */
 	size_t ask_keys, ask_values; /* bytes of a row that are asked for */
+	struct attention_bounds
+		*tiles; /* of more queries than one: where the keys of each tile stand */
 };
 
 static size_t state_floats(const struct attention *t)
@@ -49,10 +51,17 @@ static struct state state_at(const struct attention *t, float *p)
 			       .out = p };
 }
 
+static size_t bounds_floats(const struct attention *t)
+{
+	return t->rows > 1 ? attention_up(
+				     t->tiles * sizeof(struct attention_bounds) / sizeof(float), 16)
+			   : 0;
+}
+
 static size_t room_floats(const struct attention *t)
 {
 	return attention_up(t->group * (t->dim + ATTENTION_TILE) + ATTENTION_TILE, 16) +
-	       2 * state_floats(t);
+	       2 * state_floats(t) + bounds_floats(t);
 }
 
 static size_t tiles_of(const struct attention *t)
@@ -77,6 +86,7 @@ static struct room room_at(const struct kernel_call *c, const struct attention *
 	r.q = p + 2 * state_floats(t);
 	r.scores = r.q + t->group * t->dim;
 	r.rows = (int32_t *)(r.scores + t->group * ATTENTION_TILE);
+	r.tiles = (struct attention_bounds *)(p + room_floats(t) - bounds_floats(t));
 	return r;
 }
 
@@ -123,6 +133,35 @@ static size_t find_keys(const struct attention *t, size_t i, size_t tile, int32_
 			(!t->k_documents || attention_integer(t->k_documents, j) == document);
 	}
 	return seen;
+}
+
+/* Where the keys of TILE stand that are there. */
+static struct attention_bounds find_bounds(const struct attention *t, size_t tile)
+{
+	struct attention_bounds b = { INT32_MAX, -1, INT32_MAX, INT32_MIN };
+	size_t from = tile * ATTENTION_TILE, n = t->keys - from;
+
+	n = n < ATTENTION_TILE ? n : ATTENTION_TILE;
+	for (size_t j = from; j < from + n; j++) {
+		int32_t at = t->k_positions ? attention_integer(t->k_positions, j) : (int32_t)j;
+		int32_t document = t->k_documents ? attention_integer(t->k_documents, j) : 0;
+
+		b.low = at >= 0 && at < b.low ? at : b.low;
+		b.high = at > b.high ? at : b.high;
+		b.first_document = document < b.first_document ? document : b.first_document;
+		b.last_document = document > b.last_document ? document : b.last_document;
+	}
+	return b;
+}
+
+static struct attention_bounds bounds_of_query(const struct attention *t, size_t i)
+{
+	struct attention_bounds b;
+
+	attention_range(t, i, &b.low, &b.high);
+	b.first_document = t->q_documents ? attention_integer(t->q_documents, i) : 0;
+	b.last_document = b.first_document;
+	return b;
 }
 
 /* --- rows of the cache, two vectors at a time --- */
@@ -471,6 +510,7 @@ static void run_joins(const struct kernel_call *c, const struct attention *t)
 	}
 }
 
+/* More: what lies in other documents' tiles is not looked at. */
 static void run_queries(const struct kernel_call *c, const struct attention *t)
 {
 	struct room r = room_at(c, t);
@@ -479,12 +519,17 @@ static void run_queries(const struct kernel_call *c, const struct attention *t)
 	r.ask_keys = attention_bytes(t->k, (ptrdiff_t)t->dim);
 	r.ask_values = attention_bytes(t->v, (ptrdiff_t)t->value_dim);
 	kernel_share(t->rows * t->heads, 1, c->part, c->parts, &from, &to);
+	for (size_t tile = 0; tile < t->tiles; tile++)
+		r.tiles[tile] = find_bounds(t, tile);
 	for (size_t item = from; item < to; item++) {
 		size_t i = item / t->heads, head = item % t->heads;
+		struct attention_bounds q = bounds_of_query(t, i);
 
 		load_query(t, i, head, &r);
 		begin(t, &r.all);
 		for (size_t tile = 0; tile < t->tiles; tile++) {
+			if (!attention_may_see(&q, &r.tiles[tile]))
+				continue;
 			attend(t, &r, i, head, tile);
 			join(t, &r.all, &r.tile);
 		}

@@ -317,11 +317,11 @@ static void inherit_rows(struct node *n)
 			n->out[i]->rows = by->rows;
 }
 
-/* Blocks are read, and never written: not in place either. */
+/* Blocks are read, and never written, not in place either, but by what fills a cache of them. */
 static int check_results(struct graph *g, const struct node *n)
 {
 	for (int i = 0; i < n->n_out; i++)
-		if (dtype_info(n->out[i]->dtype)->block > 1)
+		if (dtype_info(n->out[i]->dtype)->block > 1 && n->op != OP_KV_WRITE)
 			return node_error(g, n, "a result in %s: ops only read blocks",
 					  dtype_name(n->out[i]->dtype));
 	return 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/rounding.h"
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
 #include "lib/base/size.h"
@@ -192,15 +193,29 @@ static size_t pages_of(const struct engine *e, size_t sequences)
 	return pool > one ? pool : one;
 }
 
+/* Where every matrix is multiplied by rounded rows, more of them go together. */
+static size_t most_few(const struct engine *e)
+{
+	for (size_t i = 0; i < store_n(e->store) && e->options.round; i++) {
+		const struct store_entry *entry = store_at(e->store, i);
+
+		if (entry->kind == STORE_PARAMETER && entry->shape.n == 2 &&
+		    !rounding_serves(entry->dtype))
+			return ENGINE_FEW;
+	}
+	return e->options.round ? ENGINE_FEW_ROUNDED : ENGINE_FEW;
+}
+
 static int make_passes(struct engine *e)
 {
 	const struct engine_options *o = &e->options;
 	size_t alone = pages_of(e, 1), listed = pages_of(e, SIZE_MAX);
 	size_t few = o->sequences > o->rows ? o->sequences : o->rows;
 
+	e->most_few = most_few(e);
 	if (engine_make_pass(e, &e->one, 1, alone) < 0)
 		return -1;
-	few = few < ENGINE_FEW ? few : ENGINE_FEW;
+	few = few < e->most_few ? few : e->most_few;
 	if (few > 1 && engine_make_pass(e, &e->few, few, pages_of(e, few)) < 0)
 		return -1;
 	if (o->rows <= ENGINE_FEW || o->context <= ENGINE_FEW)

@@ -16,7 +16,9 @@
 #include "lib/graph/store.h"
 #include "lib/model/lm.h"
 
-#define ENGINE_FEW	     12	 /* rows that products take one by one (kernels/cpu/matmul_few.c) */
+#define ENGINE_FEW 12 /* rows that products take one by one (kernels/cpu/matmul_few.c) */
+#define ENGINE_FEW_ROUNDED \
+ 32 /* the same where all products are of rounded rows, whose bits no number of rows changes (kernels/cpu/matmul_rounded.h) */
 #define ENGINE_PAGE	     96	 /* slots: a tile of attention (kernels/cpu/attention.h) */
 #define ENGINE_ROWS	     512 /* of a pass, unless it is said */
 #define ENGINE_SEQUENCES_MAX 1024

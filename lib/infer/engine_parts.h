@@ -36,6 +36,7 @@ struct engine {
 	struct cache_pages *pages;     /* owned */
 	struct sequence *sequences;    /* owned */
 	struct plan_arena *arena;      /* owned */
+	size_t most_few;	       /* rows of a pass of few */
 	struct pass one, few, many;    /* few, many: without a plan where no piece is for them */
 };
 

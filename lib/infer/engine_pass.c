@@ -78,7 +78,7 @@ int engine_make_pass(struct engine *e, struct pass *p, size_t rows, size_t pages
 
 	p->rows = rows;
 	p->pages = pages;
-	p->wanted = rows < ENGINE_FEW ? rows : ENGINE_FEW;
+	p->wanted = rows < e->most_few ? rows : e->most_few;
 	p->wanted = p->wanted < o->sequences ? p->wanted : o->sequences;
 	if (graph_new(&p->graph, e->store,
 		      &(struct graph_options){

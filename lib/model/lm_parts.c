@@ -105,7 +105,12 @@ static struct tensor *written(struct graph *g, const struct lm_cache *c, uint32_
 	snprintf(name, sizeof(name), "%.40s.%" PRIu32 ".%s", c->name ? c->name : "cache", layer,
 		 which);
 	e = cache_entry(g, c, name, &SHAPE(c->slots, rows->shape.at[1], rows->shape.at[2]));
-	return e ? op_kv_write(g, graph_entry(g, e), op_cast(g, rows, c->dtype), c->write) : NULL;
+	if (!e)
+		return NULL;
+	/* What goes into blocks is rounded where it is written. */
+	if (dtype_info(c->dtype)->block == 1)
+		rows = op_cast(g, rows, c->dtype);
+	return op_kv_write(g, graph_entry(g, e), rows, c->write);
 }
 
 struct lm_keys lm_cached(struct graph *g, const struct lm_inputs *in, uint32_t layer,

@@ -23,7 +23,7 @@ static const char config_text[] =
 	"{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"vocab_size\": "
 	"96, "
 	"\"hidden_size\": 64, \"intermediate_size\": 96, \"num_hidden_layers\": 2, "
-	"\"num_attention_heads\": 6, \"num_key_value_heads\": 2, \"head_dim\": 16, "
+	"\"num_attention_heads\": 6, \"num_key_value_heads\": 2, \"head_dim\": 32, "
 	"\"max_position_embeddings\": 1024}";
 
 struct model {
@@ -269,12 +269,16 @@ static void check_together(struct model *m, struct engine_options o, struct scri
 	engine_free(e);
 }
 
-static void check_model(struct model *m, const char *name)
+static void check_model(struct model *m, const char *name, bool round, bool repack)
 {
-	static const enum dtype caches[] = { DTYPE_F32, DTYPE_F16, DTYPE_BF16 };
+	static const enum dtype caches[] = { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_Q8_0 };
 
 	for (size_t c = 0; c < sizeof(caches) / sizeof(*caches); c++) {
-		struct engine_options o = { .cache = caches[c], .context = CONTEXT, .rows = 64 };
+		struct engine_options o = { .cache = caches[c],
+					    .context = CONTEXT,
+					    .rows = 64,
+					    .round = round,
+					    .repack = repack };
 		struct script *s = scripts_new(MOST, uneven, sizeof(uneven) / sizeof(*uneven));
 		char what[64];
 
@@ -298,10 +302,13 @@ static void test_together(void)
 	struct model m;
 
 	if (model_new(&m, false))
-		check_model(&m, "f32");
+		check_model(&m, "f32", false, false);
 	model_free(&m);
-	if (model_new(&m, true))
-		check_model(&m, "q8_0");
+	if (model_new(&m, true)) {
+		check_model(&m, "q8_0", false, false);
+		check_model(&m, "q8_0, rounded", true, false);
+		check_model(&m, "q8_0, rounded and packed", true, true);
+	}
 	model_free(&m);
 }
 

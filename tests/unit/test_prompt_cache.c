@@ -17,7 +17,8 @@ static const char config_text[] =
 	"{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"vocab_size\": "
 	"96, "
 	"\"hidden_size\": 32, \"intermediate_size\": 48, \"num_hidden_layers\": 2, "
-	"\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"max_position_embeddings\": "
+	"\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"head_dim\": 32, "
+	"\"max_position_embeddings\": "
 	"1024}";
 
 struct fixture {
@@ -132,6 +133,7 @@ static void test_bits(void)
 	check_dtype(DTYPE_F32);
 	check_dtype(DTYPE_F16);
 	check_dtype(DTYPE_BF16);
+	check_dtype(DTYPE_Q8_0);
 }
 
 /* --- what is refused --- */
