@@ -34,12 +34,12 @@ static struct cmd_list stop_list;
 static bool chat;
 static int special = SPECIAL_PLAIN, compute, cache = 1, repack;
 
-static const char *const cache_words[] = { "f32", "f16", "bf16", NULL };
+static const char *const cache_words[] = { "f32", "f16", "bf16", "q8_0", NULL };
 static const char *const compute_words[] = { "rounded", "f32", "bf16", NULL };
 static const char *const repack_words[] = { "auto", "none", "all", NULL };
 enum { COMPUTE_ROUNDED, COMPUTE_F32, COMPUTE_BF16 };
 #define REPACK_TOKENS 256 /* from so many on a copy that is read faster is worth its making */
-static const enum dtype cache_dtypes[] = { DTYPE_F32, DTYPE_F16, DTYPE_BF16 };
+static const enum dtype cache_dtypes[] = { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_Q8_0 };
 
 static struct cmd_decode d = {
 	.tokens = NOT_GIVEN, .samples = 1, .keep = 1, .logprobs = DECODE_NO_LOGPROBS
@@ -88,7 +88,7 @@ static const struct cmd_option options[] = {
 	CMD_ENUM(0, "repack", &repack, repack_words, "WHEN",
 		 "copy quantized weights to a form that is read faster: auto (default), none, all"),
 	CMD_ENUM(0, "cache-dtype", &cache, cache_words, "TYPE",
-		 "what keys and values are kept in: f32, f16 (default) or bf16"),
+		 "what keys and values are kept in: f32, f16 (default), bf16 or q8_0"),
 	CMD_GRAPH,
 	CMD_FLAG(0, "op-stats", &cmd_graph.op_stats,
 		 "a table of what ran for each new token, on stderr"),
