@@ -16,6 +16,9 @@ struct cmd_logits cmd_logits = { .field = "text",
 				 .special = SPECIAL_PLAIN,
 				 .max_tokens = UINT64_MAX };
 
+const char *const cmd_compute_words[] = { "f32", "bf16", "rounded", NULL };
+const char *const cmd_cache_words[] = { "none", "f32", "f16", "bf16", "q8_0", NULL };
+
 const char *cmd_logits_kernels(const struct backend *b)
 {
 	return strcmp(b->name, "cpu") == 0 ? level_name(b->level) : b->name;
@@ -157,21 +160,23 @@ void cmd_side_start(struct cmd_side *s, uint32_t context, const struct cmd_side_
 		return;
 	cmd_plan_options(&plan);
 	s->origin.context = context;
-	s->origin.compute = dtype_name(o->compute);
-	s->origin.cache = o->cache ? dtype_name(o->cache) : "none";
+	s->origin.compute = cmd_compute_words[o->compute];
+	s->origin.cache = cmd_cache_words[o->cache];
 	s->origin.kernels = cmd_logits_kernels(o->backend);
 	if (logits_new(&s->logits, s->lm.model.config, s->lm.model.store,
-		       &(struct logits_options){ .backend = o->backend,
-						 .team = plan.team,
-						 .compute = o->compute,
-						 .cache = o->cache,
-						 .context = context,
-						 .rope_paired = s->lm.model.rope_paired,
-						 .memory = plan.memory,
-						 .without = plan.without,
-						 .strict = plan.strict,
-						 .taps = o->taps,
-						 .n_taps = o->n_taps }) < 0)
+		       &(struct logits_options){
+			       .backend = o->backend,
+			       .team = plan.team,
+			       .compute = o->compute == CMD_COMPUTE_BF16 ? DTYPE_BF16 : DTYPE_F32,
+			       .round = o->compute == CMD_COMPUTE_ROUNDED,
+			       .cache = o->cache ? dtype_by_name(cmd_cache_words[o->cache]) : 0,
+			       .context = context,
+			       .rope_paired = s->lm.model.rope_paired,
+			       .memory = plan.memory,
+			       .without = plan.without,
+			       .strict = plan.strict,
+			       .taps = o->taps,
+			       .n_taps = o->n_taps }) < 0)
 		cmd_die("%s: %s", s->path, err_text());
 }
 

@@ -18,6 +18,11 @@ struct cmd_logits {
 };
 extern struct cmd_logits cmd_logits;
 
+/* For --compute and --cache-dtype; end with NULL. */
+enum cmd_compute { CMD_COMPUTE_F32, CMD_COMPUTE_BF16, CMD_COMPUTE_ROUNDED };
+extern const char *const cmd_compute_words[];
+extern const char *const cmd_cache_words[];
+
 #define CMD_LOGITS_CONTEXT_MOST ((uint64_t)1 << 24)
 
 /* clang-format off */
@@ -48,7 +53,7 @@ void cmd_windows_free(struct cmd_windows *w);
 
 struct cmd_side_options {
 	const struct backend *backend;
-	enum dtype compute, cache; /* cache 0: none */
+	int compute, cache; /* words: of cmd_compute_words, cmd_cache_words */
 	const char *const *taps;
 	size_t n_taps;
 };

@@ -18,18 +18,16 @@ static bool per_position, json;
 static struct cmd_list taps;
 static struct compare_limits limits = { -1, -1, -1, -1, -1 };
 
-static const char *const cache_words[] = { "none", "f32", "f16", "bf16", NULL };
-
 static const struct cmd_option options[] = {
 	CMD_LOGITS,
-	CMD_ENUM(0, "compute", &compute[0], cmd_dtype_words, "TYPE",
-		 "what is computed in: f32 (default) or bf16"),
-	CMD_ENUM(0, "compute-2", &compute[1], cmd_dtype_words, "TYPE",
+	CMD_ENUM(0, "compute", &compute[0], cmd_compute_words, "TYPE",
+		 "what is computed in: f32 (default), bf16 or rounded, as decode has it"),
+	CMD_ENUM(0, "compute-2", &compute[1], cmd_compute_words, "TYPE",
 		 "the same of the second model (default: as the first)"),
-	CMD_ENUM(0, "cache-dtype", &cache[0], cache_words, "TYPE",
-		 "keys and values go through a cache of this type: f32, f16 or bf16; none "
+	CMD_ENUM(0, "cache-dtype", &cache[0], cmd_cache_words, "TYPE",
+		 "keys and values go through a cache of this type: f32, f16, bf16 or q8_0; none "
 		 "(default)"),
-	CMD_ENUM(0, "cache-dtype-2", &cache[1], cache_words, "TYPE",
+	CMD_ENUM(0, "cache-dtype-2", &cache[1], cmd_cache_words, "TYPE",
 		 "the same of the second model (default: as the first)"),
 	CMD_ENUM(0, "device-2", &device_2, cmd_devices, "NAME",
 		 "where the second model runs (default: as the first)"),
@@ -118,10 +116,8 @@ static uint32_t choose_tokens(void)
 
 static void start_side(int i, uint32_t context)
 {
-	const int c = compute[i] < 0 ? compute[0] : compute[i];
-	const int k = cache[i] < 0 ? cache[0] : cache[i];
-	struct cmd_side_options o = { .compute = cmd_dtype(c),
-				      .cache = k ? dtype_by_name(cache_words[k]) : 0,
+	struct cmd_side_options o = { .compute = compute[i] < 0 ? compute[0] : compute[i],
+				      .cache = cache[i] < 0 ? cache[0] : cache[i],
 				      .taps = taps.items,
 				      .n_taps = taps.n };
 

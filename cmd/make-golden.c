@@ -15,7 +15,6 @@ static const char *folder, *target;
 static int compute, cache, dtype;
 static bool force;
 
-static const char *const cache_words[] = { "none", "f32", "f16", "bf16", NULL };
 static const char *const file_words[] = { "f32", "f16", NULL };
 
 static const struct cmd_option options[] = {
@@ -24,10 +23,10 @@ static const struct cmd_option options[] = {
 		 "write DIR/KEY.safetensors, where KEY is a hash of all that decides the logits"),
 	CMD_PATH('o', "output", &target, "FILE", "write this file"),
 	CMD_FLAG(0, "force", &force, "with --into: even if the file is there"),
-	CMD_ENUM(0, "compute", &compute, cmd_dtype_words, "TYPE",
-		 "what is computed in: f32 (default) or bf16"),
-	CMD_ENUM(0, "cache-dtype", &cache, cache_words, "TYPE",
-		 "keys and values go through a cache of this type: f32, f16 or bf16; none "
+	CMD_ENUM(0, "compute", &compute, cmd_compute_words, "TYPE",
+		 "what is computed in: f32 (default), bf16 or rounded"),
+	CMD_ENUM(0, "cache-dtype", &cache, cmd_cache_words, "TYPE",
+		 "keys and values go through a cache of this type: f32, f16, bf16 or q8_0; none "
 		 "(default)"),
 	CMD_ENUM(0, "dtype", &dtype, file_words, "TYPE",
 		 "of the logits in the file: f32 (default) or f16"),
@@ -123,9 +122,7 @@ int main(int argc, char **argv)
 	cmd_windows_read(&windows, &side.lm, context);
 	cmd_side_start(&side, context,
 		       &(struct cmd_side_options){
-			       .backend = cmd_device(),
-			       .compute = cmd_dtype(compute),
-			       .cache = cache ? dtype_by_name(cache_words[cache]) : 0 });
+			       .backend = cmd_device(), .compute = compute, .cache = cache });
 	side.origin.dtype = dtype ? DTYPE_F16 : DTYPE_F32;
 	path = choose_path();
 	if (is_there(path))

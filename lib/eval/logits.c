@@ -177,7 +177,7 @@ static int make_plan(const struct logits *l, struct plan **out, struct graph *g)
 
 static int make(struct logits *l)
 {
-	const struct graph_options g = { .compute = l->options.compute };
+	const struct graph_options g = { .compute = l->options.compute, .round = l->options.round };
 
 	if (lm_check_continues(l->config, l->options.context) < 0)
 		return -1;

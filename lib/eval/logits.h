@@ -16,11 +16,12 @@ struct logits_options {
 	const struct backend *backend;
 	struct team *team;
 	enum dtype compute; /* F32 or BF16 */
-	enum dtype cache;   /* of keys and values; 0: as they are computed */
-	uint32_t context;   /* tokens of a window */
-	bool rope_paired;   /* of the weights: struct lm's */
-	uint64_t memory;    /* bytes at most; 0: no limit */
-	unsigned without;   /* passes of the plan */
+	bool round; /* activations that block-quantized weights multiply, to 8 bits (kernels/rounding.h) */
+	enum dtype cache; /* of keys and values; 0: as they are computed */
+	uint32_t context; /* tokens of a window */
+	bool rope_paired; /* of the weights: struct lm's */
+	uint64_t memory;  /* bytes at most; 0: no limit */
+	unsigned without; /* passes of the plan */
 	bool strict;
 	/* Shell patterns: nodes of these names are kept (logits_tap). The store outlives them all. */
 	const char *const *taps;
