@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 	cmd_begin(&spec, &argc, &argv);
 	check_names();
 	if (!target && !dry_run)
-		cmd_die("-o names the GGUF to write");
+		cmd_misuse("-o names the GGUF to write");
 	check_operand(argv[0]);
 	source = (struct gguf_source_options){ .tokenizer = tokenizer,
 					       .pre = pre,

@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 	cmd_begin(&spec, &argc, &argv);
 	take_names(&o);
 	if (!target)
-		cmd_die("-o names the folder to write");
+		cmd_misuse("-o names the folder to write");
 	o.clamp = clamp;
 	o.dtype = dtype_word ? dtype_by_name(dtypes[dtype_word]) : DTYPE_UNKNOWN;
 	cmd_check(model_open(&m, argv[0]));

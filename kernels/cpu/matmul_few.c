@@ -62,9 +62,13 @@ static void prepare_row(const struct few *f, size_t row)
 	operand_load(a->dtype, operand_at(a, (ptrdiff_t)row * a->stride[f->p->row_axis]), x,
 		     f->p->k);
 	memset(x + f->p->k, 0, (f->room - f->p->k) * sizeof(float));
-	if (f->form && f->form->offset)
-		for (size_t i = 0; i < f->room; i += group)
-			sums[i / group] = vector_sum(x + i, group);
+	if (!f->form || !f->form->offset)
+		return;
+	for (size_t i = 0; i < f->room; i += group)
+		sums[i / group] = vector_sum(x + i, group);
+	/* A vector wider than a stretch's groups reads on; what it finds there meets offsets of 0, and must be a number. */
+	for (size_t i = f->room / group; i < SUMS_OF(f->room); i++)
+		sums[i] = 0;
 }
 
 /* --- floats --- */

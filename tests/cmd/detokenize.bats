@@ -86,11 +86,11 @@ setup()
 
 @test 'what came before the trouble is written (C07)' {
 	printf '{"text":"one"}\n{"text":"two"}\n{"text":"three"}\n' | tokenize -q -t tokenizer.json -o three
-	head -c -50 three >cut
-	try detokenize -q -t tokenizer.json cut
-	one_line_error 'cut: byte' 'the stream is cut'
+	head -c -50 three >ended
+	try detokenize -q -t tokenizer.json ended
+	one_line_error 'ended: byte' 'the stream is cut'
 	printf '{"text":"one"}\n{"text":"two"}\n' | cmp - "$out" >&2
-	try detokenize -q -t tokenizer.json --raw cut
+	try detokenize -q -t tokenizer.json --raw ended
 	one_line_error 'the stream is cut'
 	[ "$(head -c 6 "$out")" = onetwo ]
 	printf '1 2\n3 x\n' >ids

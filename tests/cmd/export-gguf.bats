@@ -246,7 +246,7 @@ wide()
 @test 'first steps gone wrong' {
 	refuses export-gguf -o m.gguf nowhere
 	has "$err" 'nowhere: No such file'
-	refuses export-gguf model
+	misused export-gguf model
 	has "$err" '-o'
 	mkdir empty
 	refuses export-gguf -o m.gguf empty

@@ -92,7 +92,7 @@ said()
 	refuses import-gguf -o x "$ROOT/README.md"
 	refuses import-gguf -o x nowhere.gguf
 	has "$err" 'No such file'
-	refuses import-gguf m.gguf
+	misused import-gguf m.gguf
 	has "$err" '-o'
 	mkdir full && : >full/file
 	refuses import-gguf -o full m.gguf

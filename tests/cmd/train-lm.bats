@@ -142,6 +142,7 @@ lower()
 	refuses train-lm --resume --device ref -o run
 	one_line_error 'the instruction set: ref'
 	find run -ls | diff before - >&2
+	# shellcheck disable=SC2086
 	works train-lm -q $SMALL -o blind m0
 	rm blind/done
 	refuses train-lm --resume -v data/val.tok -o blind
