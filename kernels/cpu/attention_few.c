@@ -388,12 +388,10 @@ static void begin(const struct attention *t, struct state *s)
 	}
 }
 
-/* Query I, all heads that share HEAD, over TILE, to r->tile. */
-static void attend(const struct attention *t, const struct room *r, size_t i, size_t head,
-		   size_t tile)
+/* All heads that share HEAD, over the N keys that are listed, to r->tile. */
+static void attend(const struct attention *t, const struct room *r, size_t head, size_t n)
 {
 	struct state none = r->tile;
-	size_t n = find_keys(t, i, tile, r->rows);
 
 	if (n == 0) {
 		begin(t, &none);
@@ -479,17 +477,20 @@ static void load_query(const struct attention *t, size_t i, size_t head, const s
 static void run_tiles(const struct kernel_call *c, const struct attention *t)
 {
 	struct room r = room_at(c, t);
-	size_t from, to;
+	size_t from, to, n = 0;
 
 	kernel_share(tiles_of(t), 1, c->part, c->parts, &from, &to);
 	for (size_t i = from; i < to; i++) {
 		size_t head = i % t->heads;
 
+		/* The keys of a tile are those of all heads. */
+		if (i == from || head == 0)
+			n = find_keys(t, 0, i / t->heads, r.rows);
 		load_query(t, 0, head, &r);
 		r.tile = kept_at(c, t, i);
 		r.ask_keys = head ? 0 : attention_bytes(t->k, t->k->stride[0]);
 		r.ask_values = head ? 0 : attention_bytes(t->v, t->v->stride[0]);
-		attend(t, &r, 0, head, i / t->heads);
+		attend(t, &r, head, n);
 	}
 }
 
@@ -530,7 +531,7 @@ static void run_queries(const struct kernel_call *c, const struct attention *t)
 		for (size_t tile = 0; tile < t->tiles; tile++) {
 			if (!attention_may_see(&q, &r.tiles[tile]))
 				continue;
-			attend(t, &r, i, head, tile);
+			attend(t, &r, head, find_keys(t, i, tile, r.rows));
 			join(t, &r.all, &r.tile);
 		}
 		finish(c, t, i, head, &r.all);
