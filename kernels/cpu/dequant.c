@@ -4,84 +4,22 @@
 
 #include "kernels/blocks.h"
 #include "kernels/cpu/dequant.h"
+#include "kernels/cpu/quants.h"
 #include "kernels/half.h"
 
-/* --- vectors of bytes --- */
-
-#if SIMD_WIDTH >= 8
-# define LANES 32
-#else
-# define LANES 16
-#endif
-
-typedef uint8_t vb __attribute__((vector_size(LANES)));
-typedef uint16_t vs __attribute__((vector_size(LANES)));
-
-#define EACH(at) for (int at = 0; at < 32; at += LANES)
-
-SIMD_INLINE vb load(const void *p)
-{
-	vb v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-SIMD_INLINE void store(int8_t *p, vb v)
-{
-	memcpy(p, &v, sizeof(v));
-}
-
-/* MASK of what is SHIFT bits up. */
-SIMD_INLINE vb field(vb v, int shift, uint8_t mask)
-{
-	return (vb)((vs)v >> shift) & mask;
-}
-
-/* 16 bytes hold 32 values of 4 bits, first the low halves: those from AT on. */
-SIMD_INLINE vb nibbles(const uint8_t *qs, int at)
-{
-#if LANES == 32
-	__m128i x = _mm_loadu_si128((const __m128i *)qs);
-
-	(void)at;
-	return (vb)_mm256_inserti128_si256(_mm256_castsi128_si256(x), _mm_srli_epi16(x, 4), 1) & 15;
-#else
-	return field(load(qs), at / 4, 15);
-#endif
-}
-
-/* 16 where the bit of an element is set, from AT on. */
-SIMD_INLINE vb fifths(uint32_t bits, int at)
-{
-	const uint64_t each = 0x8040201008040201u, all = 0x0101010101010101u;
-#if LANES == 32
-	const long long one = (long long)all;
-	vb bit = (vb)_mm256_set1_epi64x((long long)each);
-	vb spread = (vb)_mm256_shuffle_epi8(_mm256_set1_epi32((int)bits),
-					    _mm256_setr_epi64x(0, one, 2 * one, 3 * one));
-
-	(void)at;
-	return (vb)((spread & bit) == bit) & 16;
-#else
-	uint64_t masks[2] = { each, each };
-	uint64_t words[2] = { (bits >> at & 255) * all, (bits >> (at + 8) & 255) * all };
-
-	return (vb)((load(words) & load(masks)) == load(masks)) & 16;
-#endif
-}
+#define EACH(at) for (int at = 0; at < 32; at += QUANT_LANES)
 
 /* The 16 values of TABLE that V names. */
-SIMD_INLINE vb choose(const int8_t *table, vb v)
+SIMD_INLINE vbytes choose(const int8_t *table, vbytes v)
 {
-#if LANES == 32
+#if QUANT_LANES == 32
 	__m256i whole = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)table));
 
-	return (vb)_mm256_shuffle_epi8(whole, (__m256i)v);
+	return (vbytes)_mm256_shuffle_epi8(whole, (__m256i)v);
 #else
-	vb x = v;
+	vbytes x = v;
 
-	for (int i = 0; i < LANES; i++)
+	for (int i = 0; i < QUANT_LANES; i++)
 		x[i] = (uint8_t)table[v[i]];
 	return x;
 #endif
@@ -113,7 +51,7 @@ SIMD_INLINE void halves(const uint8_t *p, size_t n, size_t bytes, float *out)
 		out[i] = half_to_f32((uint16_t)half_at(p + i * bytes));
 }
 
-/* A function for the N elements of blocks of TYPE, with B the block, AT the first of LANES elements and their bytes. */
+/* A function for the N elements of blocks of TYPE, with B the block, AT the first of QUANT_LANES elements and their bytes. */
 #define LEGACY(name, type, offsets, bytes)                                        \
  static void unpack_##name(const uint8_t *p, size_t n, struct dequant_stretch *s) \
  {                                                                                \
@@ -124,21 +62,21 @@ SIMD_INLINE void halves(const uint8_t *p, size_t n, size_t bytes, float *out)
   offsets;                                                                        \
   for (size_t i = 0; i < blocks; i++, b++)                                        \
    EACH(at)                                                                       \
-  store(s->q + 32 * i + at, bytes);                                               \
+  quant_store(s->q + 32 * i + at, bytes);                                         \
  }
 
 #define MINIMA halves(p + 2, blocks, sizeof(*b), s->offset)
 
-LEGACY(q4_0, block_q4_0, , nibbles(b->qs, at) - 8)
-LEGACY(q4_1, block_q4_1, MINIMA, nibbles(b->qs, at))
-LEGACY(q5_0, block_q5_0, , (nibbles(b->qs, at) | fifths(load_u32(b->qh), at)) - 16)
-LEGACY(q5_1, block_q5_1, MINIMA, nibbles(b->qs, at) | fifths(load_u32(b->qh), at))
-LEGACY(q8_0, block_q8_0, , load(b->qs + at))
+LEGACY(q4_0, block_q4_0, , quant_nibbles(b->qs, at) - 8)
+LEGACY(q4_1, block_q4_1, MINIMA, quant_nibbles(b->qs, at))
+LEGACY(q5_0, block_q5_0, , (quant_nibbles(b->qs, at) | quant_fifths(load_u32(b->qh), at)) - 16)
+LEGACY(q5_1, block_q5_1, MINIMA, quant_nibbles(b->qs, at) | quant_fifths(load_u32(b->qh), at))
+LEGACY(q8_0, block_q8_0, , quant_load(b->qs + at))
 
 static const int8_t nl_values[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
 				      1,    13,	  25,  38,  53,	 69,  89,  113 };
 
-LEGACY(iq4_nl, block_iq4_nl, , choose(nl_values, nibbles(b->qs, at)))
+LEGACY(iq4_nl, block_iq4_nl, , choose(nl_values, quant_nibbles(b->qs, at)))
 
 /* Twice the values of E2M1, whose scale is halved: 2^(e - 128). */
 static void unpack_mxfp4(const uint8_t *p, size_t n, struct dequant_stretch *s)
@@ -151,7 +89,7 @@ static void unpack_mxfp4(const uint8_t *p, size_t n, struct dequant_stretch *s)
 		s->scale[i] =
 			f32_of_bits(b->e < 2 ? 0x00200000u << b->e : (uint32_t)(b->e - 1) << 23);
 		EACH(at)
-		store(s->q + 32 * i + at, choose(twice, nibbles(b->qs, at)));
+		quant_store(s->q + 32 * i + at, choose(twice, quant_nibbles(b->qs, at)));
 	}
 }
 
@@ -169,7 +107,8 @@ static void unpack_q2_k(const uint8_t *p, size_t n, struct dequant_stretch *s)
 	}
 	for (int run = 0; run < 8; run++)
 		EACH(at)
-	store(s->q + 32 * run + at, field(load(b->qs + run / 4 * 32 + at), run % 4 * 2, 3));
+	quant_store(s->q + 32 * run + at,
+		    quant_field(quant_load(b->qs + run / 4 * 32 + at), run % 4 * 2, 3));
 }
 
 static void unpack_q3_k(const uint8_t *p, size_t n, struct dequant_stretch *s)
@@ -187,11 +126,12 @@ static void unpack_q3_k(const uint8_t *p, size_t n, struct dequant_stretch *s)
 	for (int run = 0; run < 8; run++)
 		EACH(at)
 		{
-			vb third = field(load(b->hmask + at), run, 1);
+			vbytes third = quant_field(quant_load(b->hmask + at), run, 1);
 
-			store(s->q + 32 * run + at,
-			      field(load(b->qs + run / 4 * 32 + at), run % 4 * 2, 3) + third * 4 -
-				      4);
+			quant_store(
+				s->q + 32 * run + at,
+				quant_field(quant_load(b->qs + run / 4 * 32 + at), run % 4 * 2, 3) +
+					third * 4 - 4);
 		}
 }
 
@@ -219,10 +159,10 @@ static void unpack_q4_k(const uint8_t *p, size_t n, struct dequant_stretch *s)
 	for (int run = 0; run < 4; run++)
 		EACH(at)
 		{
-			vb v = load(b->qs + 32 * run + at);
+			vbytes v = quant_load(b->qs + 32 * run + at);
 
-			store(s->q + 64 * run + at, v & 15);
-			store(s->q + 64 * run + 32 + at, field(v, 4, 15));
+			quant_store(s->q + 64 * run + at, v & 15);
+			quant_store(s->q + 64 * run + 32 + at, quant_field(v, 4, 15));
 		}
 }
 
@@ -235,11 +175,12 @@ static void unpack_q5_k(const uint8_t *p, size_t n, struct dequant_stretch *s)
 	for (int run = 0; run < 4; run++)
 		EACH(at)
 		{
-			vb v = load(b->qs + 32 * run + at), high = load(b->qh + at);
+			vbytes v = quant_load(b->qs + 32 * run + at), high = quant_load(b->qh + at);
 
-			store(s->q + 64 * run + at, (v & 15) | field(high, 2 * run, 1) << 4);
-			store(s->q + 64 * run + 32 + at,
-			      field(v, 4, 15) | field(high, 2 * run + 1, 1) << 4);
+			quant_store(s->q + 64 * run + at, (v & 15) | quant_field(high, 2 * run, 1)
+									     << 4);
+			quant_store(s->q + 64 * run + 32 + at,
+				    quant_field(v, 4, 15) | quant_field(high, 2 * run + 1, 1) << 4);
 		}
 }
 
@@ -254,12 +195,12 @@ static void unpack_q6_k(const uint8_t *p, size_t n, struct dequant_stretch *s)
 	for (int run = 0; run < 8; run++)
 		EACH(at)
 		{
-			vb low = load(b->ql + run / 4 * 64 + run % 2 * 32 + at);
-			vb high = load(b->qh + run / 4 * 32 + at);
+			vbytes low = quant_load(b->ql + run / 4 * 64 + run % 2 * 32 + at);
+			vbytes high = quant_load(b->qh + run / 4 * 32 + at);
 
-			store(s->q + 32 * run + at,
-			      (field(low, run % 4 / 2 * 4, 15) | field(high, run % 4 * 2, 3) << 4) -
-				      32);
+			quant_store(s->q + 32 * run + at, (quant_field(low, run % 4 / 2 * 4, 15) |
+							   quant_field(high, run % 4 * 2, 3) << 4) -
+								  32);
 		}
 }
 
@@ -275,7 +216,8 @@ static void unpack_iq4_xs(const uint8_t *p, size_t n, struct dequant_stretch *s)
 
 		s->scale[i] = d * (float)((low | (int)(high >> 2 * i & 3) << 4) - 32);
 		EACH(at)
-		store(s->q + 32 * i + at, choose(nl_values, nibbles(b->qs + 16 * i, at)));
+		quant_store(s->q + 32 * i + at,
+			    choose(nl_values, quant_nibbles(b->qs + 16 * i, at)));
 	}
 }
 
@@ -288,8 +230,8 @@ static void unpack_tq2_0(const uint8_t *p, size_t n, struct dequant_stretch *s)
 	for (int run = 0; run < 8; run++) {
 		s->scale[run] = d;
 		EACH(at)
-		store(s->q + 32 * run + at,
-		      field(load(b->qs + run / 4 * 32 + at), run % 4 * 2, 3) - 1);
+		quant_store(s->q + 32 * run + at,
+			    quant_field(quant_load(b->qs + run / 4 * 32 + at), run % 4 * 2, 3) - 1);
 	}
 }
 
