@@ -40,3 +40,24 @@ void cmd_lm_close(struct cmd_lm *m)
 	tokenizer_free(m->tokenizer);
 	arena_free(m->arena);
 }
+
+struct token_documents *cmd_lm_documents(const struct cmd_lm *m, const struct cmd_lm_data *d)
+{
+	struct token_document_options o = {
+		.path = cmd_input(d->path),
+		.field = d->field,
+		.tokenizer_path = m->tokenizer_path,
+		.encode = { .special = (enum special_mode)d->special, .post_process = true },
+		.input = d->raw	   ? TOKEN_INPUT_TEXT
+			 : d->docs ? TOKEN_INPUT_RECORDS
+				   : TOKEN_INPUT_TOKENS,
+	};
+	struct token_documents *documents;
+
+	if (token_documents_open(&documents, m->tokenizer, &o) < 0)
+		cmd_die("%s%s", err_text(),
+			o.input == TOKEN_INPUT_TOKENS && err_last() == ERR_FORMAT
+				? "; text needs --raw or --docs"
+				: "");
+	return documents;
+}

@@ -3,6 +3,7 @@
 #define CMD_CMD_LM_H
 
 #include "lib/base/arena.h"
+#include "lib/data/token_document.h"
 #include "lib/model/lm.h"
 #include "lib/text/tokenizer.h"
 
@@ -24,5 +25,15 @@ struct cmd_lm {
  */
 void cmd_lm_open(struct cmd_lm *out, const char *path, const char *tokenizer, const char *split);
 void cmd_lm_close(struct cmd_lm *m);
+
+/* What a tool is to read; M's tokenizer encodes what is text. */
+struct cmd_lm_data {
+	const char *path; /* NULL: stdin */
+	bool raw, docs;	  /* one text; JSON lines; neither: tokens */
+	const char *field;
+	int special; /* of cmd_special_words */
+};
+/* Ends the tool where they cannot be opened, and says what text needs. */
+struct token_documents *cmd_lm_documents(const struct cmd_lm *m, const struct cmd_lm_data *d);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "cmd/cmd_graph.h"
 #include "lib/base/memory.h"
-#include "lib/data/token_document.h"
 
 #define CONTEXT_DEFAULT 512
 
@@ -26,28 +25,6 @@ const char *cmd_logits_kernels(const struct backend *b)
 
 /* --- tokens --- */
 
-static struct token_documents *open_data(const struct cmd_lm *lm)
-{
-	struct token_document_options o = {
-		.path = cmd_input(cmd_logits.data),
-		.field = cmd_logits.field,
-		.tokenizer_path = lm->tokenizer_path,
-		.encode = { .special = (enum special_mode)cmd_logits.special,
-			    .post_process = true },
-		.input = cmd_logits.raw	   ? TOKEN_INPUT_TEXT
-			 : cmd_logits.docs ? TOKEN_INPUT_RECORDS
-					   : TOKEN_INPUT_TOKENS,
-	};
-	struct token_documents *d;
-
-	if (token_documents_open(&d, lm->tokenizer, &o) < 0)
-		cmd_die("%s%s", err_text(),
-			o.input == TOKEN_INPUT_TOKENS && err_last() == ERR_FORMAT
-				? "; text needs --raw or --docs"
-				: "");
-	return d;
-}
-
 static void add_windows(struct cmd_windows *w, size_t *capacity, uint64_t n, uint32_t context)
 {
 	while (n) {
@@ -62,7 +39,9 @@ static void add_windows(struct cmd_windows *w, size_t *capacity, uint64_t n, uin
 
 void cmd_windows_read(struct cmd_windows *w, const struct cmd_lm *lm, uint32_t context)
 {
-	struct token_documents *in = open_data(lm);
+	const struct cmd_lm_data data = { cmd_logits.data, cmd_logits.raw, cmd_logits.docs,
+					  cmd_logits.field, cmd_logits.special };
+	struct token_documents *in = cmd_lm_documents(lm, &data);
 	size_t capacity = 0, ids_capacity = 0, n = 0;
 	struct token_document d;
 

@@ -13,7 +13,6 @@
 #include "formats/token_pack.h"
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
-#include "lib/data/token_document.h"
 #include "lib/data/windows.h"
 #include "lib/eval/perplexity.h"
 
@@ -172,27 +171,6 @@ static void make_perplexity(void)
 							       .without = plan.without,
 							       .strict = plan.strict }));
 	plan_measure(perplexity_plan(perplexity), cmd_graph.op_stats);
-}
-
-static struct token_documents *open_data(void)
-{
-	struct token_document_options o = {
-		.path = cmd_input(data),
-		.field = field,
-		.tokenizer_path = lm.tokenizer_path,
-		.encode = { .special = (enum special_mode)special, .post_process = true },
-		.input = raw	? TOKEN_INPUT_TEXT
-			 : docs ? TOKEN_INPUT_RECORDS
-				: TOKEN_INPUT_TOKENS,
-	};
-	struct token_documents *d;
-
-	if (token_documents_open(&d, lm.tokenizer, &o) < 0)
-		cmd_die("%s%s", err_text(),
-			o.input == TOKEN_INPUT_TOKENS && err_last() == ERR_FORMAT
-				? "; text needs --raw or --docs"
-				: "");
-	return d;
 }
 
 /* --- documents --- */
@@ -418,7 +396,7 @@ int main(int argc, char **argv)
 		cmd_misuse("--raw and --docs: only one of them");
 	cmd_lm_open(&lm, argv[0], tokenizer_path, split_name);
 	settle_bos();
-	in = open_data();
+	in = cmd_lm_documents(&lm, &(struct cmd_lm_data){ data, raw, docs, field, special });
 	choose_context();
 	if (importance)
 		cmd_importance(&lm, in, data ? data : "stdin", importance, (uint32_t)context,
