@@ -29,7 +29,7 @@ void cmd_begin(const struct cmd_spec *spec, int *argc, char ***argv)
 	cmd_signals_begin();
 	cmd_parse(spec, argc, argv);
 	if (*argc < spec->min_operands)
-		cmd_misuse("an operand is missing");
+		cmd_misuse("an operand is missing: %s", spec->operands);
 	if (spec->max_operands >= 0 && *argc > spec->max_operands)
 		cmd_misuse("too many operands, from '%s' on", (*argv)[spec->max_operands]);
 }

@@ -10,6 +10,9 @@ const struct cmd_spec *cmd_current(void);
 /* Parses the options and moves ARGC, ARGV to the operands. */
 void cmd_parse(const struct cmd_spec *spec, int *argc, char ***argv);
 
+/* The option whose name is nearest to the N bytes at NAME, when they are a slip or two apart; else NULL. */
+const char *cmd_nearest(const struct cmd_spec *spec, const char *name, size_t n);
+
 void cmd_print_help(const struct cmd_spec *spec);
 void cmd_print_completion(const struct cmd_spec *spec);
 

@@ -27,8 +27,8 @@ static void open_tokenizer(struct cmd_lm *m, bool given, const char *split)
 void cmd_lm_open(struct cmd_lm *out, const char *path, const char *tokenizer, const char *split)
 {
 	*out = (struct cmd_lm){ .tokenizer_path = tokenizer ? tokenizer : path };
-	open_tokenizer(out, tokenizer != NULL, split);
 	cmd_check(lm_open(&out->model, path, &(struct lm_open_options){ .frozen = true }));
+	open_tokenizer(out, tokenizer != NULL, split);
 	if (out->model.config->vocab_size < tokenizer_vocab_size(out->tokenizer))
 		cmd_warn("%s: has a vocabulary of %" PRIu64 ", the tokenizer one of %" PRIu32, path,
 			 out->model.config->vocab_size, tokenizer_vocab_size(out->tokenizer));

@@ -161,6 +161,28 @@ static const char *long_name(const struct cmd_spec *spec, int value)
 	}
 }
 
+/* ARG is a long option that is in no table, or of which several begin so. */
+static _Noreturn void refuse_name(const struct cmd_spec *spec, const char *arg)
+{
+	const char *name = arg + strspn(arg, "-"), *nearest;
+	size_t n = strcspn(name, "="), count = 0;
+	char several[200] = "";
+
+	for (const struct cmd_option *o = spec->options; o->name; o++) {
+		size_t at = strlen(several);
+
+		if (n > 0 && strncmp(o->name, name, n) == 0)
+			snprintf(several + at, sizeof(several) - at, "%s--%s", count++ ? ", " : "",
+				 o->name);
+	}
+	if (count > 1)
+		cmd_misuse("'%s' could be %s", arg, several);
+	nearest = cmd_nearest(spec, name, n);
+	if (nearest)
+		cmd_misuse("'%s' is not an option here; the nearest is --%s", arg, nearest);
+	cmd_misuse("'%s' is not an option here", arg);
+}
+
 /* optopt is the letter, or for a long option its value in the table (an argument too many), or 0. */
 static _Noreturn void refuse(const struct cmd_spec *spec, int got, char *const *argv)
 {
@@ -173,7 +195,7 @@ static _Noreturn void refuse(const struct cmd_spec *spec, int got, char *const *
 	}
 	if (optopt)
 		cmd_misuse("-%c %s", optopt, why);
-	cmd_misuse("'%s' %s, or could be several", argv[optind - 1], why);
+	refuse_name(spec, argv[optind - 1]);
 }
 
 static const struct cmd_option *option_of(const struct cmd_spec *spec, int got)

@@ -217,6 +217,12 @@ static int read_entries(struct safetensors *s, const struct safetensors_file *f)
 	return got < 0 ? -1 : json_end(s->json);
 }
 
+/* Whether what follows begins as every header does. */
+static bool is_brace(const struct cursor *c)
+{
+	return cursor_left(c) > 0 && c->at[0] == '{';
+}
+
 /* The JSON text of the header, by its length in the first eight bytes. */
 static int find_header(const struct safetensors_file *f, struct bytes *header)
 {
@@ -226,10 +232,11 @@ static int find_header(const struct safetensors_file *f, struct bytes *header)
 	cursor_init(&c, f->bytes.data, f->bytes.size, f->path);
 	if (cursor_u64(&c, &size, "length of the header") < 0)
 		return -1;
+	if (size > SAFETENSORS_HEADER_MAX && !is_brace(&c))
+		return err_set(ERR_FORMAT, "%s: is neither a safetensors file nor a GGUF", f->path);
 	if (size > SAFETENSORS_HEADER_MAX)
 		return err_set(ERR_LIMIT,
-			       "%s: byte 0: a header of %" PRIu64 " bytes, the limit is %" PRIu64
-			       " (or this is no safetensors file)",
+			       "%s: byte 0: a header of %" PRIu64 " bytes, the limit is %" PRIu64,
 			       f->path, size, SAFETENSORS_HEADER_MAX);
 	if (size > cursor_left(&c))
 		return err_set(ERR_FORMAT,

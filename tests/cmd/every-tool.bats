@@ -23,6 +23,33 @@ options_of()
 	done
 }
 
+@test 'a slip in an option: the nearest is named' {
+	for tool in "${tools[@]}"; do
+		option=$("$tool" --complete | awk -F '\t' 'length($1) > 7 { print $1; exit }')
+		[ -n "$option" ] || continue
+		misused "$tool" "${option:0:4}${option:5:1}${option:4:1}${option:6}" x y # two letters change places
+		has "$err" "the nearest is $option"
+		misused "$tool" "${option:0:4}${option:5}=1" x y
+		has "$err" "the nearest is $option"
+		misused "$tool" --qqqqqqqqqq x y
+		lacks "$err" nearest
+	done
+	misused decode --top x
+	has "$err" "'--top' could be --top-k, --top-p, --top-n-sigma"
+}
+
+@test 'a text in the place of a model: said so' {
+	yes 'no model is written like this' | head -c 1000 >text
+	for command in show-model show-graph census 'train-lm -d x -o y' 'decode -p x' 'eval-lm -d x' score-lm 'make-golden -d x -o y' \
+		'quantize --type q8_0 -o y' 'import-gguf -o y' 'diff-model text'; do
+		read -ra words <<<"$command"
+		try "${words[@]}" text
+		[ "$status" = 2 ]
+		has "$err" 'text: is neither a safetensors file nor a GGUF'
+	done
+	[ ! -e y ]
+}
+
 @test 'an option without its argument, and a flag with one' {
 	for tool in "${tools[@]}"; do
 		for option in $(options_of "$tool" 'text|path|size|int|real|ratio|enum|list'); do
