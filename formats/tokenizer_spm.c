@@ -87,7 +87,7 @@ static int build_model(struct tokenizer_spec *out, struct arena *arena, const st
 				  .max_word_chars = 100 };
 	if (!types || tokenizer_pieces_new(&p, arena, s->file) < 0)
 		return -1;
-	if (add_pieces(&p, s, m, types) == 0)
+	if (tokenizer_pieces_reserve(&p, s->n, 0) == 0 && add_pieces(&p, s, m, types) == 0)
 		result = tokenizer_pieces_finish(&p, m, false);
 	tokenizer_pieces_free(&p);
 	return result;

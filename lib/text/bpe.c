@@ -33,6 +33,7 @@ void bpe_scratch_free(void *own)
 	free(s->nodes);
 	free(s->heap);
 	free(s->skipped);
+	free(s->starts);
 	free(s->tokens.items);
 	free(s->joined);
 	free(s);

@@ -151,6 +151,10 @@ struct bpe_scratch {
 	struct model_tokens tokens; /* of one word, where ids alone are asked for */
 	char *joined;		    /* room for prefix, a character and suffix */
 	uint64_t dropped;	    /* characters, bytes of byte-level models */
+	/* By SentencePiece's rules: where each symbol begins, and bytes that were merged without the table of merges. */
+	uint32_t *starts;
+	size_t starts_capacity;
+	uint64_t direct;
 };
 
 /* The symbols that WORD begins with, into S (bpe_symbols.c). */

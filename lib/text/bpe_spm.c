@@ -1,24 +1,65 @@
 /* lib/text/bpe_spm.c - BPE by SentencePiece's rules: the model */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "lib/base/utf8.h"
 #include "lib/text/bpe_heap.h"
 #include "lib/text/bpe_spm_parts.h"
 
+#define DIRECT_MAX (UINT32_C(1) << 18) /* bytes, by each thread */
+
+/* The table of merges is made when so much text has come that it pays, by whoever needs it first. */
+struct tables {
+	struct bpe_spm direct; /* what serves until then */
+	bool has_direct;
+	struct bpe_spm full;
+	atomic_int is_full; /* -1: it could not be made */
+	pthread_mutex_t lock;
+};
+
 static int load(struct text_model *m)
 {
-	struct bpe_spm *b = mem_new(1, sizeof(*b));
+	struct tables *t = m->own = mem_new(1, sizeof(*t));
+	int got;
 
-	m->own = b;
-	return b ? bpe_spm_load(b, m) : -1;
+	if (!t)
+		return -1;
+	pthread_mutex_init(&t->lock, NULL);
+	got = bpe_spm_load_direct(&t->direct, m);
+	t->has_direct = got > 0;
+	return got < 0 ? -1 : 0;
 }
 
 static void unload(void *own)
 {
-	struct bpe_spm *b = own;
+	struct tables *t = own;
 
-	if (!b)
+	if (!t)
 		return;
-	bpe_spm_clear(b);
-	free(b);
+	bpe_spm_clear(&t->direct);
+	bpe_spm_clear(&t->full);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+/* NULL with the error set, every time that it is asked for, when there is no memory for it. */
+static const struct bpe_spm *full(const struct text_model *m)
+{
+	struct tables *t = m->own;
+	int made = atomic_load_explicit(&t->is_full, memory_order_acquire);
+
+	if (made > 0)
+		return &t->full;
+	pthread_mutex_lock(&t->lock);
+	made = atomic_load_explicit(&t->is_full, memory_order_relaxed);
+	if (made <= 0) {
+		bpe_spm_clear(&t->full);
+		memset(&t->full, 0, sizeof(t->full));
+		made = bpe_spm_load(&t->full, m) < 0 ? -1 : 1;
+		atomic_store_explicit(&t->is_full, made, memory_order_release);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return made > 0 ? &t->full : NULL;
 }
 
 /* --- symbols --- */
@@ -228,24 +269,94 @@ static void join_unknown(const struct bpe_spm *b, size_t first, struct model_tok
 	out->n = n;
 }
 
+/* --- texts that are short --- */
+
+static void mark_broken(struct bpe_scratch *s, const char *text)
+{
+	uint32_t code_point;
+
+	for (size_t i = 0; i < s->n; text += s->symbols[i++].size)
+		if (!utf8_decode(text, s->symbols[i].size, &code_point))
+			s->symbols[i].id = SYMBOL_BROKEN;
+}
+
+/* 1; 0: an unused piece came up. */
+static int direct_part(const struct text_model *m, const struct bpe_spm *b, struct bpe_scratch *s,
+		       struct bytes piece, size_t from, size_t to, struct model_tokens *out)
+{
+	const struct bytes part = { piece.data + from, to - from };
+	int got;
+
+	s->n = 0;
+	if (add_characters(b, s, part) < 0)
+		return -1;
+	mark_broken(s, part.data);
+	got = bpe_spm_merge_direct(m, b, s, piece, from);
+	return got <= 0 ? got : put_symbols(b, s, NULL, part, from, out) < 0 ? -1 : 1;
+}
+
+static int encode_direct(const struct text_model *m, const struct bpe_spm *b, struct bpe_scratch *s,
+			 struct bytes piece, struct model_tokens *out)
+{
+	size_t at = 0, to, size = 0;
+	uint32_t id;
+	int got = 1;
+
+	while (at < piece.size && got > 0) {
+		to = next_user(b, piece, at, &id, &size);
+		got = direct_part(m, b, s, piece, at, to, out);
+		if (got > 0 && id != TOKEN_NONE && model_tokens_put(out, id, to, to + size) < 0)
+			got = -1;
+		at = id == TOKEN_NONE ? to : to + size;
+	}
+	s->direct += piece.size;
+	return got;
+}
+
+/* 1 when that was done. */
+static int try_direct(const struct text_model *m, struct bpe_scratch *s, struct bytes piece,
+		      struct model_tokens *out)
+{
+	struct tables *t = m->own;
+	const size_t first = out->n;
+	int got;
+
+	if (!t->has_direct || piece.size > DIRECT_MAX || s->direct > DIRECT_MAX - piece.size ||
+	    atomic_load_explicit(&t->is_full, memory_order_relaxed) > 0)
+		return 0;
+	got = encode_direct(m, &t->direct, s, piece, out);
+	if (got == 0)
+		out->n = first;
+	return got;
+}
+
+/* --- all of it --- */
+
 static int encode(const struct text_model *m, void *own, struct bytes piece,
 		  struct model_tokens *out)
 {
-	const struct bpe_spm *b = m->own;
-	size_t first = out->n;
-	int result =
-		b->ambiguous ? encode_whole(b, own, piece, out) : encode_parts(b, own, piece, out);
+	const struct tables *t = m->own;
+	const struct bpe_spm *b = &t->direct;
+	const size_t first = out->n;
+	int result = try_direct(m, own, piece, out);
 
-	if (result == 0 && b->unknown != TOKEN_NONE)
+	if (result == 0) {
+		b = full(m);
+		if (!b)
+			return -1;
+		result = b->ambiguous ? encode_whole(b, own, piece, out)
+				      : encode_parts(b, own, piece, out);
+	}
+	if (result >= 0 && b->unknown != TOKEN_NONE)
 		join_unknown(b, first, out);
-	return result;
+	return result < 0 ? -1 : 0;
 }
 
 /* An unused piece that can be made in several ways is cut in the way that the file's order gives last. */
 static int sample(const struct text_model *m, void *own, struct bytes piece,
 		  const struct model_sampling *how, struct model_tokens *out)
 {
-	const struct bpe_spm *b = m->own;
+	const struct bpe_spm *b;
 	struct bpe_scratch *s = own;
 	size_t first = out->n;
 
@@ -253,6 +364,9 @@ static int sample(const struct text_model *m, void *own, struct bytes piece,
 		return err_set(ERR_ARGUMENT, "dropout %g: it is from 0 to 1", how->dropout);
 	if (how->dropout == 0)
 		return encode(m, own, piece, out);
+	b = full(m);
+	if (!b)
+		return -1;
 	if (add_all(b, s, piece) < 0 || bpe_merge_dropout(&b->merges, s, how) < 0 ||
 	    put_symbols(b, s, b->splits, piece, 0, out) < 0)
 		return -1;

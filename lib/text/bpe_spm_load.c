@@ -1,4 +1,4 @@
-/* lib/text/bpe_spm_load.c - merges, characters and cuts from pieces, scores and types */
+/* lib/text/bpe_spm_load.c - what is looked into: characters, and all merges with their cuts, from pieces, scores and types */
 #include <math.h>
 #include <stdio.h>
 
@@ -64,7 +64,6 @@ static int note_types(struct loading *l)
 				       BYTES_ARG(p->text));
 		l->order[l->n_order++] = p;
 	}
-	qsort(l->order, l->n_order, sizeof(*l->order), compare_scores);
 	return 0;
 }
 
@@ -264,20 +263,52 @@ static int load_users(struct loading *l)
 	return result;
 }
 
+/* --- all of it --- */
+
+static int begin(struct loading *l)
+{
+	struct bpe_spm *b = l->b;
+
+	b->size = l->m->vocabulary.size;
+	b->unknown = l->m->spec.unk;
+	b->falls_back = l->m->spec.byte_fallback;
+	note_bytes(l);
+	return note_types(l) < 0 ? -1 : load_users(l);
+}
+
 int bpe_spm_load(struct bpe_spm *b, const struct text_model *m)
 {
 	struct loading l = { .b = b, .m = m };
-	int result = -1;
+	int result = begin(&l);
 
-	b->size = m->vocabulary.size;
-	b->unknown = m->spec.unk;
-	b->falls_back = m->spec.byte_fallback;
-	if (note_types(&l) == 0 && note_characters(&l) == 0 && load_merges(&l) == 0)
-		result = load_users(&l);
-	note_bytes(&l);
+	if (result == 0) {
+		qsort(l.order, l.n_order, sizeof(*l.order), compare_scores);
+		result = note_characters(&l) < 0 ? -1 : load_merges(&l);
+	}
 	free(l.order);
 	free(l.merges);
 	free(l.ranks);
+	return result;
+}
+
+/* Whether a place in the vocabulary is one in the spec, with a score that float has. */
+static bool is_plain(const struct model_spec *spec)
+{
+	for (size_t i = 0; i < spec->n_pieces; i++)
+		if ((i > 0 && spec->pieces[i].id <= spec->pieces[i - 1].id) ||
+		    (double)(float)spec->pieces[i].score != spec->pieces[i].score)
+			return false;
+	return true;
+}
+
+int bpe_spm_load_direct(struct bpe_spm *b, const struct text_model *m)
+{
+	struct loading l = { .b = b, .m = m };
+	int result = begin(&l);
+
+	if (result == 0)
+		result = note_characters(&l) < 0 ? -1 : is_plain(&m->spec);
+	free(l.order);
 	return result;
 }
 
