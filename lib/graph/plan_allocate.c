@@ -157,6 +157,41 @@ static int ready_operands(struct plan *p, const struct plan_step *s)
 	return 0;
 }
 
+/* Marks, by place, the borrowed entries that a step of the host updates. */
+static void mark_updated(const struct plan_step *s, bool *marked)
+{
+	const struct node *n = s->node;
+
+	for (int j = 0; j < n->n_in; j++) {
+		struct store_entry *e = n->in[j] ? tensor_entry(n->in[j]->base) : NULL;
+
+		if (e && e->data && !e->owned && (op_info(n->op)->in_place >> j & 1))
+			marked[e->place] = true;
+	}
+}
+
+/* What is updated must be the store's own: copied from the mapped file all at once, by the team. */
+static int own_updated(struct plan *p)
+{
+	struct store *s = p->g->store;
+	size_t n = s ? store_n(s) : 0, made = 0;
+	struct store_entry **all = mem_new(n + 1, sizeof(*all));
+	bool *marked = mem_new(n + 1, sizeof(*marked));
+	int result = all && marked ? 0 : -1;
+
+	for (size_t i = 0; i < p->n_steps && result == 0; i++)
+		if (!p->steps[i].moved && p->steps[i].where == PLAN_HOST)
+			mark_updated(&p->steps[i], marked);
+	for (size_t i = 0; i < n && result == 0; i++)
+		if (marked[i])
+			all[made++] = store_at(s, i);
+	if (result == 0)
+		result = store_allocate_all(s, all, made, p->options.team);
+	free(all);
+	free(marked);
+	return result;
+}
+
 /* A named output or a view of it may be a parameter that no step reads. */
 static int ready_names(struct plan *p)
 {
@@ -172,6 +207,8 @@ static int ready_names(struct plan *p)
 
 static int ready_entries(struct plan *p)
 {
+	if (own_updated(p) < 0)
+		return -1;
 	for (size_t i = 0; i < p->n_derived; i++) {
 		struct plan_derived *d = &p->derived[i];
 

@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "lib/base/arena.h"
+#include "lib/base/copies.h"
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
 #include "lib/base/names.h"
+#include "lib/base/pages.h"
 #include "lib/graph/backend.h"
 
 struct adapter_row {
@@ -24,6 +25,7 @@ struct adapter_row {
 struct store {
 	struct arena *arena;
 	struct names *names;
+	struct pages pages;
 	struct store_entry **entries; /* owned */
 	size_t n, capacity;
 	struct adapter_row *adapters; /* owned */
@@ -51,7 +53,7 @@ int store_new(struct store **out)
 static void release(struct store_entry *e)
 {
 	if (e->owned && e->data)
-		munmap(e->data, e->size ? e->size : 1);
+		pages_give(e->data, e->size);
 	e->data = NULL;
 	e->owned = false;
 }
@@ -78,6 +80,7 @@ void store_free(struct store *s)
 		release(s->entries[i]);
 		release_device(s, s->entries[i]);
 	}
+	pages_end(&s->pages);
 	free(s->entries);
 	free(s->adapters);
 	names_free(s->names);
@@ -165,25 +168,39 @@ int store_borrow(struct store *s, struct store_entry *e, const void *data, size_
 	return 0;
 }
 
-/* Pages straight from the system: zero, aligned, and huge where that pays. */
-int store_allocate(struct store *s, struct store_entry *e)
+/* Its own memory, and in *C what is to be copied there. */
+static int own(struct store *s, struct store_entry *e, struct copy *c)
 {
-	size_t size = e->size ? e->size : 1;
-	void *data;
+	void *data = pages_take(&s->pages, e->size);
 
-	if (e->owned)
-		return 0;
-	data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (data == MAP_FAILED)
-		return err_set(ERR_MEMORY, "%s: no memory for %zu bytes", e->name, size);
-	if (size >= (size_t)4 << 20)
-		madvise(data, size, MADV_HUGEPAGE);
-	if (e->data)
-		memcpy(data, e->data, e->size);
+	if (!data)
+		return err_prefix("%s", e->name);
+	*c = (struct copy){ data, e->data, e->data ? e->size : 0 };
 	e->data = data;
 	e->owned = true;
 	s->generation++;
 	return 0;
+}
+
+int store_allocate(struct store *s, struct store_entry *e)
+{
+	return store_allocate_all(s, &e, 1, NULL);
+}
+
+int store_allocate_all(struct store *s, struct store_entry **all, size_t n, struct team *team)
+{
+	struct copy one = { 0 }, *copies = n > 1 ? mem_new(n, sizeof(*copies)) : &one;
+	size_t made = 0;
+	int result = copies ? 0 : -1;
+
+	for (size_t i = 0; i < n && result == 0; i++)
+		if (!all[i]->owned && (result = own(s, all[i], &copies[made])) == 0)
+			made++;
+	/* Also after a failure: what has memory of its own has its values. */
+	copies_run(team, copies, made);
+	if (copies != &one)
+		free(copies);
+	return result;
 }
 
 struct store_entry *store_beside(struct store *s, struct store_entry *e, const char *suffix,

@@ -8,6 +8,7 @@
 #ifndef LIB_GRAPH_STORE_H
 #define LIB_GRAPH_STORE_H
 
+#include "lib/base/team.h"
 #include "lib/graph/graph.h"
 
 enum store_kind {
@@ -59,6 +60,8 @@ struct store_entry *store_add(struct store *s, const char *name, enum store_kind
 int store_borrow(struct store *s, struct store_entry *e, const void *data, size_t size);
 /* Memory of its own, zeroed, in huge pages where the system gives them; what was borrowed is copied in. */
 int store_allocate(struct store *s, struct store_entry *e);
+/* The same for N entries, each as often as it comes; what was borrowed is copied by TEAM, which may be NULL. */
+int store_allocate_all(struct store *s, struct store_entry **all, size_t n, struct team *team);
 
 /* Gives back what it owns, or forgets what it borrowed: the entry is declared again. No plan that uses it may run before it is allocated anew. */
 void store_release(struct store *s, struct store_entry *e);

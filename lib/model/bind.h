@@ -64,6 +64,8 @@ void bind_saver_free(struct bind_saver *b); /* NULL is allowed */
 size_t bind_saver_n(const struct bind_saver *b);
 /* Name, dtype, shape, n_bytes; no data. Valid until free. */
 const struct tensor_info *bind_saver_tensor(const struct bind_saver *b, size_t i);
+/* Its values where they are, if they stand in one entry as they are to be; else NULL: bind_saver_values makes them. */
+const void *bind_saver_data(const struct bind_saver *b, size_t i);
 /* Its values to OUT, n_bytes of it; adds to *INEXACT (which may be NULL). 0, or -1 with the error set. */
 int bind_saver_values(const struct bind_saver *b, size_t i, void *out, uint64_t *inexact);
 

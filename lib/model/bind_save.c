@@ -221,6 +221,21 @@ static bool put_share(const struct share *s, char *to, size_t row, uint64_t rows
 	return true;
 }
 
+static bool is_plain(const struct bind_rule *r)
+{
+	return !r->transposed && !r->paired && r->added == 0 && !r->theirs_from && !r->ours_from &&
+	       !r->n;
+}
+
+const void *bind_saver_data(const struct bind_saver *b, size_t i)
+{
+	const struct saved *t = &b->tensors[i];
+	const struct share *s = &b->shares[t->first - 1];
+	bool whole = !s->next && !s->stacked && s->entry->size == t->info.n_bytes;
+
+	return whole && is_plain(s->rule) ? s->entry->data : NULL;
+}
+
 int bind_saver_values(const struct bind_saver *b, size_t i, void *out, uint64_t *inexact)
 {
 	const struct saved *t = &b->tensors[i];

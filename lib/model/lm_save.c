@@ -57,12 +57,13 @@ int lm_save_generation(struct outdir *d, const struct hf_config *c)
 
 /* --- weights --- */
 
+/* Of those that are made. */
 static size_t largest(const struct bind_saver *saver)
 {
 	size_t most = 1;
 
 	for (size_t i = 0; i < bind_saver_n(saver); i++)
-		if (bind_saver_tensor(saver, i)->n_bytes > most)
+		if (!bind_saver_data(saver, i) && bind_saver_tensor(saver, i)->n_bytes > most)
 			most = bind_saver_tensor(saver, i)->n_bytes;
 	return most;
 }
@@ -84,10 +85,12 @@ static int write_tensors(struct safetensors_writer *w, struct outfile *f,
 		return -1;
 	for (size_t i = 0; i < n && result == 0; i++) {
 		size_t place = safetensors_writer_order(w, i);
+		const void *data = bind_saver_data(saver, place);
 
-		result = bind_saver_values(saver, place, values, NULL);
+		if (!data && (result = bind_saver_values(saver, place, values, NULL)) == 0)
+			data = values;
 		if (result == 0)
-			result = safetensors_writer_data(w, values,
+			result = safetensors_writer_data(w, data,
 							 bind_saver_tensor(saver, place)->n_bytes);
 	}
 	free(values);

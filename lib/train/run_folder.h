@@ -93,7 +93,7 @@ struct run_checkpoint {
 int run_folder_checkpoint(struct run_folder *r, const struct run_checkpoint *c);
 bool run_folder_full(const struct run_folder *r); /* the last failure was a full disk */
 /* Reads optimizer.safetensors of `last` into the entries of S of kind STORE_STATE, by name; shapes and dtypes must agree. */
-int run_folder_restore(const struct run_folder *r, struct store *s);
+int run_folder_restore(const struct run_folder *r, struct store *s, struct team *team);
 int run_folder_best(struct run_folder *r, uint64_t step);
 /* Removes whole checkpoints but the N newest, `last` and `best`. */
 int run_folder_keep(struct run_folder *r, size_t n);

@@ -8,6 +8,7 @@
 
 #include "formats/safetensors.h"
 #include "formats/shape_text.h"
+#include "lib/base/copies.h"
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
 #include "lib/train/run_parts.h"
@@ -148,22 +149,26 @@ static int check_all(const char *path, const struct safetensors *in, const struc
 	return 0;
 }
 
-static int read_all(const struct safetensors *in, struct store *s)
+static int read_all(const struct safetensors *in, struct store *s, struct team *team)
 {
-	for (size_t i = 0; i < store_n(s); i++) {
+	struct copy *copies = mem_new(store_n(s) + 1, sizeof(*copies));
+	size_t n = 0;
+	int result = copies ? 0 : -1;
+
+	for (size_t i = 0; i < store_n(s) && result == 0; i++) {
 		struct store_entry *e = store_at(s, i);
-		const struct tensor_info *t;
 
 		if (e->kind != STORE_STATE)
 			continue;
-		if (store_allocate(s, e) < 0)
-			return -1;
-		t = safetensors_find(in, bytes_of(e->name));
-		if (e->size)
-			memcpy(e->data, t->data, e->size);
+		result = store_allocate(s, e);
+		copies[n++] = (struct copy){ e->data, safetensors_find(in, bytes_of(e->name))->data,
+					     result == 0 ? e->size : 0 };
 		store_touch(e);
 	}
-	return 0;
+	if (result == 0)
+		copies_run(team, copies, n);
+	free(copies);
+	return result;
 }
 
 static size_t count_states(const struct store *s)
@@ -175,7 +180,7 @@ static size_t count_states(const struct store *s)
 	return n;
 }
 
-int run_folder_restore(const struct run_folder *r, struct store *s)
+int run_folder_restore(const struct run_folder *r, struct store *s, struct team *team)
 {
 	struct safetensors *in = NULL;
 	struct stat st;
@@ -195,7 +200,7 @@ int run_folder_restore(const struct run_folder *r, struct store *s)
 	if (result == 0)
 		result = check_all(path, in, s);
 	if (result == 0)
-		result = read_all(in, s);
+		result = read_all(in, s, team);
 	safetensors_close(in);
 	free(path);
 	return result;

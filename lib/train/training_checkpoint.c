@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "lib/base/copies.h"
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
 #include "lib/train/training_parts.h"
@@ -124,13 +125,24 @@ static int make_copy(struct training *t)
 	return 0;
 }
 
-static void copy_entry(void *arg, size_t i)
+/* T's entries into the copy's. */
+static int fill_copy(struct training *t)
 {
-	struct training *t = arg;
-	struct store_entry *to = store_at(t->writer->copy, i);
-	const struct store_entry *from = store_find(t->model.store, to->name);
+	struct store *to = t->writer->copy;
+	struct copy *copies = mem_new(store_n(to) + 1, sizeof(*copies));
 
-	memcpy(to->data, from->data, to->size);
+	if (!copies)
+		return -1;
+	for (size_t i = 0; i < store_n(to); i++) {
+		struct store_entry *e = store_at(to, i);
+
+		copies[i] = (struct copy){ e->data, store_find(t->model.store, e->name)->data,
+					   e->size };
+		store_touch(e);
+	}
+	copies_run(t->setup->team, copies, store_n(to));
+	free(copies);
+	return 0;
 }
 
 static int start_writer(struct training *t, bool best)
@@ -141,9 +153,8 @@ static int start_writer(struct training *t, bool best)
 	if (!t->writer && make_copy(t) < 0)
 		return -1;
 	w = t->writer;
-	team_chunks(t->setup->team, store_n(w->copy), copy_entry, t);
-	for (size_t i = 0; i < store_n(w->copy); i++)
-		store_touch(store_at(w->copy, i));
+	if (fill_copy(t) < 0)
+		return -1;
 	w->state = t->state;
 	w->best = best;
 	atomic_store(&w->ended, false);
@@ -221,7 +232,7 @@ int training_checkpoint(struct training *t, bool best, bool ends)
 
 int training_restore(struct training *t)
 {
-	return run_folder_restore(t->folder, t->model.store);
+	return run_folder_restore(t->folder, t->model.store, t->setup->team);
 }
 
 int training_go_back(struct training *t)

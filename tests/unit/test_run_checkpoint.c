@@ -38,7 +38,7 @@ static void check_found(const struct run_folder *r)
 {
 	const struct run_state *s = run_folder_state(r);
 
-	if (run_folder_restore(r, model.store) < 0)
+	if (run_folder_restore(r, model.store, NULL) < 0)
 		wrong("restore");
 	if (!run_model_has_states(&model, s->step, s->rollbacks) ||
 	    !run_model_is_saved(&model, run_folder_last(r), s->step, s->rollbacks))
@@ -158,7 +158,7 @@ static bool is_whole(const char *folder, uint64_t step)
 	s = run_folder_state(r);
 	ok = found == (step || s ? RUN_RESUME : RUN_NEW);
 	if (s)
-		ok = ok && s->step >= step && run_folder_restore(r, model.store) == 0 &&
+		ok = ok && s->step >= step && run_folder_restore(r, model.store, NULL) == 0 &&
 		     run_model_has_states(&model, s->step, s->rollbacks) &&
 		     run_model_is_saved(&model, run_folder_last(r), s->step, s->rollbacks) &&
 		     run_folder_log_bytes(r) % 8 == 0;
@@ -393,7 +393,7 @@ static void test_files(void)
 
 static void refuses_restore(const struct run_folder *r, struct store *s, int code, const char *part)
 {
-	tap_fails(run_folder_restore(r, s), code, part, "%s", part);
+	tap_fails(run_folder_restore(r, s, NULL), code, part, "%s", part);
 }
 
 static void test_restore(void)

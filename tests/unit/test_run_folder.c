@@ -185,7 +185,7 @@ static void test_resume(void)
 	tap_is_text(run_folder_last(r), at("step-30"), "its folder");
 	tap_is_u64(run_folder_log_bytes(r), 24, "its log");
 	run_model_fill(&model, 99, 0);
-	tap_works(run_folder_restore(r, model.store), "restore");
+	tap_works(run_folder_restore(r, model.store, NULL), "restore");
 	tap_ok(run_model_has_states(&model, 30, 0), "the optimizer's values");
 	tap_ok(run_model_is_saved(&model, run_folder_last(r), 30, 0), "the parameters");
 	checkpoint(r, 40);
