@@ -34,7 +34,7 @@ say = @printf '  %-5s %s\n' $(1) $(2);
 endif
 
 # --- the libraries (design.md, 1.8): pkg-config finds them ---------------------------------
-PKGS    = libxxhash libcjson libpcre2-8 libarchive zlib cairo libedit
+PKGS    = libxxhash libcjson libpcre2-8 libarchive zlib libzstd cairo libedit
 needs_packages := $(filter-out clean help lint format uninstall,$(or $(MAKECMDGOALS),all))
 installs       := $(filter demo check check-slow,$(MAKECMDGOALS))
 PKG_CONFIG     ?= pkg-config

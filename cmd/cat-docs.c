@@ -82,46 +82,33 @@ static void write_enough(void)
 static void put_text(const struct document *doc)
 {
 	for (size_t at = 0; at < doc->text.size; at += PIECE) {
-		struct bytes piece = { doc->text.data + at, doc->text.size - at };
+		size_t left = doc->text.size - at;
+		struct bytes piece = { doc->text.data + at, left < PIECE ? left : PIECE };
 
-		if (piece.size > PIECE)
-			piece.size = PIECE;
 		if (doc->utf8)
-			json_put_escaped(&line, piece);
+			json_put_escaped(&line, piece, left - piece.size + doc->behind);
 		else
 			base64_put(&line, piece);
 		write_enough();
 	}
 }
 
-/* The bytes of SOURCE without the line that may stand behind its name: a colon and digits. */
-static size_t name_size(struct bytes source)
-{
-	size_t n = source.size;
-
-	while (n && source.data[n - 1] >= '0' && source.data[n - 1] <= '9')
-		n--;
-	return n && source.data[n - 1] == ':' ? n - 1 : source.size;
-}
-
 /* Many documents in a row come from one file: its name is made JSON once. */
-static void put_source(struct bytes source)
+static void put_source(struct bytes source, size_t name_size)
 {
-	static struct buffer name, json; /* JSON: `,"source":"NAME` */
+	static struct buffer name, json; /* JSON: `","source":"NAME` */
 
-	if (name.size > source.size || memcmp(name.data, source.data, name.size) != 0 ||
-	    (name.size < source.size && name_size(source) != name.size)) {
+	if (name.size != name_size || memcmp(name.data, source.data, name_size) != 0) {
 		buffer_clear(&name);
-		buffer_put(&name, source.data, name_size(source));
+		buffer_put(&name, source.data, name_size);
 		buffer_clear(&json);
-		buffer_put_text(&json, ",\"source\":");
+		buffer_put_text(&json, "\",\"source\":");
 		json_put_string(&json, buffer_bytes(&name));
 		json.size--;
 		cmd_check(buffer_check(&name) || buffer_check(&json) ? -1 : 0);
 	}
 	buffer_put(&line, json.data, json.size);
-	buffer_put(&line, source.data + name.size, source.size - name.size);
-	buffer_put_u8(&line, '"');
+	buffer_put(&line, source.data + name_size, source.size - name_size);
 }
 
 static void put_document(const struct document *doc)
@@ -131,14 +118,15 @@ static void put_document(const struct document *doc)
 	else
 		buffer_put_text(&line, "{\"text_base64\":\"");
 	put_text(doc);
-	buffer_put_u8(&line, '"');
 	if (doc->source.size)
-		put_source(doc->source);
+		put_source(doc->source, doc->source_name);
 	if (doc->fields.size) {
-		buffer_put_u8(&line, ',');
+		buffer_put_text(&line, "\",");
 		buffer_put(&line, doc->fields.data, doc->fields.size);
+		buffer_put_text(&line, "}\n");
+	} else {
+		buffer_put_text(&line, "\"}\n");
 	}
-	buffer_put_text(&line, "}\n");
 	write_enough();
 }
 

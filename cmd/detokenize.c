@@ -95,7 +95,7 @@ static void put_json(void)
 	json_put_key(&record, valid ? "text" : "text_base64");
 	buffer_put_u8(&record, '"');
 	if (valid)
-		json_put_escaped(&record, all);
+		json_put_escaped(&record, all, 0);
 	else
 		base64_put(&record, all);
 	buffer_put_text(&record, "\"}\n");

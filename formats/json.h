@@ -88,11 +88,14 @@ int json_fail(struct json *j, const char *format, ...) __attribute__((format(pri
 
 /* --- writing: appends to a buffer, no white space --- */
 
+#define JSON_BEHIND ((size_t)128)
+
 /* A string in quotes: " \ and control characters escaped (\n \t … \u00XX), everything else as it is.
    Ill-formed UTF-8 becomes U+FFFD, byte by byte. */
 void json_put_string(struct buffer *b, struct bytes s);
-/* What stands between the quotes, as it is but for the escapes: S may be a part of a text. */
-void json_put_escaped(struct buffer *b, struct bytes s);
+/* What stands between the quotes, as it is but for the escapes: S may be a part of a text. Where BEHIND bytes, JSON_BEHIND
+   or more, can be read behind S, whatever they are, its last ones need not be copied first. */
+void json_put_escaped(struct buffer *b, struct bytes s, size_t behind);
 /* `"key":` with a comma before it unless the object was just opened: the buffer is empty or ends in
    an opening bracket. */
 void json_put_key(struct buffer *b, const char *key);

@@ -12,8 +12,10 @@
 
 #define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
-#define ESCAPE_MAX 6	/* bytes of an escape */
-#define PIECE	   4096 /* bytes that room is made for at once */
+#define ESCAPE_MAX 6		  /* bytes of an escape */
+#define PIECE	   ((size_t)4096) /* bytes that room is made for at once */
+
+_Static_assert(2 * SCAN_BLOCK <= JSON_BEHIND, "a block is read behind one that is read behind the text");
 
 /* The escape of C, which needs one, to OUT; returns OUT's new end. */
 static char *put_escape(char *out, unsigned char c)
@@ -35,77 +37,75 @@ static char *put_escape(char *out, unsigned char c)
 	return out + 5;
 }
 
+/* The mask of the bytes among SCAN_BLOCK that a string cannot hold as they are. */
+static uint64_t block_stops(const unsigned char *p)
+{
+	uint64_t mask = 0;
+
+	for (size_t at = 0; at < SCAN_BLOCK; at += SCAN_WIDTH)
+		mask |= json_stops(scan_load(p + at)) << (at * SCAN_STRIDE);
+	return mask;
+}
+
+static void copy_block(char *out, const unsigned char *p)
+{
+	for (size_t at = 0; at < SCAN_BLOCK; at += SCAN_WIDTH)
+		scan_store(out + at, scan_load(p + at));
+}
+
 /*
- * N blocks of SCAN_WIDTH bytes, behind which as many can be read, escaped to OUT, which has room; returns OUT's new end.
- * A block is looked at without waiting for how long the one before became.
+ * N bytes, at most SCAN_BLOCK, behind which as many can be read twice, escaped to OUT, which has room; returns OUT's
+ * new end. What is copied behind the plain bytes is written over by what follows.
  */
-static char *put_blocks(char *out, const unsigned char *p, size_t n)
+static inline char *put_block(char *out, const unsigned char *p, size_t n)
 {
-	for (const unsigned char *end = p + n * SCAN_WIDTH; p < end; p += SCAN_WIDTH) {
-		scan_bytes v = scan_load(p);
-		uint64_t stops = json_stops(v);
-		size_t from = 0;
+	uint64_t stops = block_stops(p);
+	size_t from = 0;
 
-		/* The bytes behind the plain ones are written over by what follows. */
-		scan_store(out, v);
-		for (; stops; stops &= stops - 1) {
-			size_t at = scan_first(stops);
+	if (n < SCAN_BLOCK)
+		stops &= ((uint64_t)1 << n * SCAN_STRIDE) - 1;
+	copy_block(out, p);
+	for (; stops; stops &= stops - 1) {
+		size_t at = scan_first(stops);
 
-			out = put_escape(out + (at - from), p[at]);
-			from = at + 1;
-			scan_store(out, scan_load(p + from));
-		}
-		out += SCAN_WIDTH - from;
+		out = put_escape(out + (at - from), p[at]);
+		from = at + 1;
+		copy_block(out, p + from);
 	}
-	return out;
+	return out + (n - from);
 }
 
-/* The last N bytes, from SCAN_WIDTH on and fewer than two times as many, when none needs an escape; else NULL. */
-static char *put_plain_end(char *out, const unsigned char *p, size_t n)
+/* JSON_BEHIND bytes behind them can be read. */
+static void put_bytes(struct buffer *b, const unsigned char *p, size_t n)
 {
-	scan_bytes first = scan_load(p), last = scan_load(p + n - SCAN_WIDTH);
-
-	if (json_stops(first) | json_stops(last))
-		return NULL;
-	scan_store(out, first);
-	scan_store(out + n - SCAN_WIDTH, last);
-	return out + n;
-}
-
-/* N bytes, nothing behind which can be read: the last ones are copied to where something can. */
-static char *put_piece(char *out, const unsigned char *p, size_t n)
-{
-	enum { MOST = 2 * SCAN_WIDTH - 1 };
-	unsigned char last[MOST + 2 * SCAN_WIDTH];
-	size_t n_blocks = n <= MOST ? 0 : n / SCAN_WIDTH - 1;
-	size_t n_last = n - n_blocks * SCAN_WIDTH;
-	size_t last_blocks = (n_last + SCAN_WIDTH - 1) / SCAN_WIDTH;
-	char *end;
-
-	out = put_blocks(out, p, n_blocks);
-	if (n_last >= SCAN_WIDTH && (end = put_plain_end(out, p + n - n_last, n_last)))
-		return end;
-	memset(last + MOST, ' ', sizeof last - MOST);
-	if (n >= MOST)
-		memcpy(last, p + n - MOST, MOST); /* without a call */
-	else
-		memcpy(last + MOST - n, p, n);
-	out = put_blocks(out, last + MOST - n_last, last_blocks);
-	return out - (last_blocks * SCAN_WIDTH - n_last); /* spaces */
-}
-
-void json_put_escaped(struct buffer *b, struct bytes s)
-{
-	const unsigned char *p = (const unsigned char *)s.data;
-
-	for (size_t at = 0; at < s.size; at += PIECE) {
-		size_t n = s.size - at < PIECE ? s.size - at : PIECE;
-		size_t most = ESCAPE_MAX * n + 2 * SCAN_WIDTH;
+	for (const unsigned char *end = p + n; p < end;) {
+		size_t left = (size_t)(end - p), piece = left < PIECE ? left : PIECE;
+		size_t most = ESCAPE_MAX * piece + 2 * SCAN_BLOCK;
+		char *out;
 
 		if ((b->failed || most > b->capacity - b->size) && buffer_reserve(b, most))
 			return;
-		b->size = (size_t)(put_piece(b->data + b->size, p + at, n) - b->data);
+		out = b->data + b->size;
+		for (; piece > SCAN_BLOCK; piece -= SCAN_BLOCK, p += SCAN_BLOCK)
+			out = put_block(out, p, SCAN_BLOCK);
+		out = put_block(out, p, piece);
+		p += piece;
+		b->size = (size_t)(out - b->data);
 	}
+}
+
+void json_put_escaped(struct buffer *b, struct bytes s, size_t behind)
+{
+	const unsigned char *p = (const unsigned char *)s.data;
+	unsigned char last[2 * JSON_BEHIND];
+	size_t n_last = behind >= JSON_BEHIND ? 0 : s.size < JSON_BEHIND ? s.size : JSON_BEHIND;
+
+	put_bytes(b, p, s.size - n_last);
+	if (!n_last)
+		return;
+	memcpy(last, p + s.size - n_last, n_last);
+	memset(last + n_last, ' ', JSON_BEHIND);
+	put_bytes(b, last, n_last);
 }
 
 void json_put_string(struct buffer *b, struct bytes s)
@@ -117,7 +117,7 @@ void json_put_string(struct buffer *b, struct bytes s)
 	while (left) {
 		size_t n = utf8_valid_prefix(p, left);
 
-		json_put_escaped(b, (struct bytes){ (const char *)p, n });
+		json_put_escaped(b, (struct bytes){ (const char *)p, n }, left - n);
 		p += n;
 		left -= n;
 		if (left) {

@@ -198,6 +198,18 @@ static inline uint64_t scan_tally_sum(scan_bytes tally)
 
 #endif
 
+#define SCAN_BLOCK ((size_t)64 / SCAN_STRIDE) /* bytes of which one mask tells */
+
+/* The mask of the bytes among SCAN_BLOCK that are C. */
+static inline uint64_t scan_block(const char *p, char c)
+{
+	uint64_t mask = 0;
+
+	for (size_t at = 0; at < SCAN_BLOCK; at += SCAN_WIDTH)
+		mask |= scan_mask(scan_equal(scan_load(p + at), c)) << (at * SCAN_STRIDE);
+	return mask;
+}
+
 /* The value that nothing was tallied in. */
 static inline scan_bytes scan_none(void)
 {

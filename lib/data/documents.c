@@ -183,12 +183,14 @@ static int unpack(struct documents *d, struct input **in)
 		kind = input_kind(*in, d->json, d->reader.field, d->reader.max_bytes);
 		if (kind < 0)
 			return -1;
-		if (kind != INPUT_GZIP && kind != INPUT_COMPRESSED)
+		if (kind != INPUT_GZIP && kind != INPUT_ZSTD && kind != INPUT_COMPRESSED)
 			return alone && n_unpacked && unpack_ahead(in) ? -1 : kind;
 		if (d->depth + ++n_unpacked > DOCUMENTS_DEPTH_MAX)
 			return err_set(ERR_LIMIT, "%s: more than %d inputs in each other",
 				       (*in)->name, DOCUMENTS_DEPTH_MAX);
-		result = kind == INPUT_GZIP ? input_gunzip(&inner, *in) : input_unpack(&inner, *in);
+		result = kind == INPUT_GZIP   ? input_gunzip(&inner, *in)
+			 : kind == INPUT_ZSTD ? input_unzstd(&inner, *in)
+					      : input_unpack(&inner, *in);
 		*in = inner;
 		if (result)
 			return -1;

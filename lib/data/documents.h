@@ -27,9 +27,12 @@
 
 struct document {
 	struct bytes text;
+	size_t behind; /* bytes that can be read behind the text */
 	/* `path`, `path:LINE`, `archive:member`, …; empty when FIELDS holds the source that the
 	   document came with. */
 	struct bytes source;
+	/* Its first bytes that are those of every document of the input: behind them a line's digits at most. */
+	size_t source_name;
 	/* Members of a record that are passed on: empty, or `"key":value,"key":value`. */
 	struct bytes fields;
 	bool utf8; /* the text is well-formed */

@@ -23,9 +23,9 @@ struct signature {
 
 static const struct signature signatures[] = {
 	SIGNATURE("\x1F\x8B\x08", INPUT_GZIP),
-	SIGNATURE("BZh", INPUT_COMPRESSED),		 /* bzip2; see below */
-	SIGNATURE("\xFD\x37zXZ\0", INPUT_COMPRESSED),	 /* xz */
-	SIGNATURE("\x28\xB5\x2F\xFD", INPUT_COMPRESSED), /* zstd */
+	SIGNATURE("BZh", INPUT_COMPRESSED),	      /* bzip2; see below */
+	SIGNATURE("\xFD\x37zXZ\0", INPUT_COMPRESSED), /* xz */
+	SIGNATURE("\x28\xB5\x2F\xFD", INPUT_ZSTD),
 	SIGNATURE("\x04\x22\x4D\x18", INPUT_COMPRESSED), /* lz4 */
 	SIGNATURE("\x02\x21\x4C\x18", INPUT_COMPRESSED), /* lz4, the old frame */
 	SIGNATURE("LZIP\x01", INPUT_COMPRESSED),	 /* lzip */

@@ -54,6 +54,7 @@ enum input_kind {
 	INPUT_TEXT,
 	INPUT_RECORDS, /* JSON lines */
 	INPUT_GZIP,
+	INPUT_ZSTD, /* by its bytes; where its name or a frame of user data says so, the next */
 	INPUT_COMPRESSED, /* in any other way */
 	INPUT_TAR,
 	INPUT_ZIP,
@@ -79,10 +80,12 @@ struct blocks {
 int blocks_read(struct blocks *b, struct archive *a, void *data, size_t n, size_t *got);
 const char *blocks_error(struct archive *a);
 
-/* --- documents_gunzip.c: through zlib; documents_unpack.c, documents_members.c: through libarchive --- */
+/* --- documents_gunzip.c: through zlib; documents_unzstd.c: through libzstd; documents_unpack.c,
+   documents_members.c: through libarchive --- */
 
 /* What FROM unpacks to, under its name; FROM is owned from now on, also when this fails. */
 int input_gunzip(struct input **out, struct input *from);
+int input_unzstd(struct input **out, struct input *from);
 int input_unpack(struct input **out, struct input *from);
 
 struct members; /* of a tar or zip archive */
@@ -136,9 +139,12 @@ struct text_reader {
 	struct input *in;
 	char *data; /* bytes FROM..TO are not given out */
 	size_t capacity, from, to;
-	size_t line_from, searched; /* of the line that is looked at; no end before SEARCHED */
-	uint64_t base;		    /* place of data[0] in the input */
-	uint64_t line;		    /* lines, or pages, that ended before LINE_FROM */
+	size_t line_from,
+		searched; /* of the line that is looked at; what is not searched for ends */
+	uint64_t ends;	  /* before SEARCHED that were not met: a mask of scan_block, */
+	size_t ends_at;	  /* of the bytes from here on */
+	uint64_t base;	  /* place of data[0] in the input */
+	uint64_t line;	  /* lines, or pages, that ended before LINE_FROM */
 	uint64_t piece_line,
 		source_line; /* of the present piece; whose digits end the source, or 0 */
 	size_t valid;	     /* bytes before it, from FROM on, are known to be UTF-8 */

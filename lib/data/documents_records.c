@@ -177,6 +177,9 @@ int records_next(struct record_reader *r, struct document *out)
 	if (!out->utf8 && document_check(r->o, 0, &r->text, r->source.data, UINT64_MAX, out))
 		return -1;
 	r->source.size--;
-	out->source = rec.has_source ? (struct bytes){ "", 0 } : buffer_bytes(&r->source);
+	if (!rec.has_source) {
+		out->source = buffer_bytes(&r->source);
+		out->source_name = strlen(r->in->name);
+	}
 	return 1;
 }

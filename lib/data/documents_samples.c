@@ -243,6 +243,7 @@ static int give(struct sample_reader *r, struct sample *s, struct document *out)
 		      s->key.data);
 	*out = (struct document){ .text = buffer_bytes(&s->text),
 				  .source = buffer_bytes(&r->source),
+				  .source_name = r->source.size,
 				  .fields = buffer_bytes(&s->fields) };
 	out->utf8 = utf8_valid_prefix(out->text.data, out->text.size) == out->text.size;
 	return buffer_check(&r->source) ? -1 : 1;

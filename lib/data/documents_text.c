@@ -14,7 +14,6 @@
 #define FIRST_BUFFER ((size_t)1 << 20)
 #define LARGE_FILE   ((size_t)1 << 24)
 #define READ_MOST    ((size_t)1 << 18) /* bytes that are still in the cache when they are looked at */
-#define NEAR	     ((size_t)128)
 
 void text_reader_free(struct text_reader *r)
 {
@@ -30,6 +29,7 @@ void text_reader_begin(struct text_reader *r, const struct reader_options *o, st
 	r->in = in;
 	r->base = in->offset;
 	r->from = r->to = r->line_from = r->searched = r->valid = r->no_cr = 0;
+	r->ends = 0;
 	r->line = r->source_line = 0;
 	r->has_text = r->file_done = false;
 	buffer_clear(&r->source);
@@ -46,7 +46,7 @@ static int fail_long(const struct text_reader *r)
 		       r->in->name, (unsigned long long)(r->base + r->from), r->o->max_bytes);
 }
 
-/* Moves what is not given out to the front of the buffer. */
+/* Moves what is not given out to the front of the buffer, while no end is kept. */
 static void move_front(struct text_reader *r)
 {
 	memmove(r->data, r->data + r->from, r->to - r->from);
@@ -113,18 +113,25 @@ static int fill(struct text_reader *r, bool *more)
 	return 0;
 }
 
-/* The first END in N bytes; NULL. Lines are short: a call takes longer than looking at some bytes here. */
-static const char *find_byte(const char *p, size_t n, char end)
+/* Whether the bytes from SEARCHED on hold an END. Those that follow it in its block are kept: lines are short. */
+static bool search(struct text_reader *r, char end)
 {
-	size_t at = 0;
+	size_t at = r->searched;
+	const char *found;
 
-	for (; at < NEAR && n - at >= SCAN_WIDTH; at += SCAN_WIDTH) {
-		uint64_t found = scan_mask(scan_equal(scan_load(p + at), end));
-
-		if (found)
-			return p + at + scan_first(found);
+	for (; r->to - at >= SCAN_BLOCK; at += SCAN_BLOCK) {
+		r->ends = scan_block(r->data + at, end);
+		if (r->ends) {
+			r->ends_at = at;
+			r->searched = at + SCAN_BLOCK;
+			return true;
+		}
 	}
-	return memchr(p + at, end, n - at);
+	found = r->to > at ? memchr(r->data + at, end, r->to - at) : NULL;
+	r->ends = found != NULL;
+	r->ends_at = found ? (size_t)(found - r->data) : at;
+	r->searched = found ? r->ends_at + 1 : r->to;
+	return found != NULL;
 }
 
 /*
@@ -133,22 +140,19 @@ static const char *find_byte(const char *p, size_t n, char end)
  */
 static int find_end(struct text_reader *r, char end, size_t *at)
 {
-	const char *found;
 	bool more;
 
-	for (;;) {
-		found = r->to > r->searched
-				? find_byte(r->data + r->searched, r->to - r->searched, end)
-				: NULL;
-		r->searched = found ? (size_t)(found + 1 - r->data) : r->to;
-		*at = r->searched;
-		if (found)
-			return 1;
+	while (!r->ends && !search(r, end)) {
 		if (fill(r, &more))
 			return -1;
-		if (!more)
-			return r->searched > r->line_from;
+		if (!more) {
+			*at = r->to;
+			return r->to > r->line_from;
+		}
 	}
+	*at = r->ends_at + scan_first(r->ends) + 1;
+	r->ends &= r->ends - 1;
+	return 1;
 }
 
 /* --- pieces --- */
@@ -202,6 +206,7 @@ static void take_full_lines(struct text_reader *r)
 	r->line += lines;
 	r->line_from += n;
 	r->searched = r->line_from;
+	r->ends = 0;
 }
 
 /* Lines up to a blank one, without the last line's LF. */
@@ -380,6 +385,7 @@ static int set_source(struct text_reader *r, struct document *out)
 	}
 	r->source_line = r->piece_line;
 	out->source = buffer_bytes(&r->source);
+	out->source_name = r->name_size;
 	return buffer_check(&r->source);
 }
 
@@ -410,6 +416,8 @@ int text_reader_next(struct text_reader *r, struct document *out)
 	if (!out->utf8 && document_check(r->o, known_valid(r, at, out->text.size), &r->text,
 					 r->in->name, r->base + at, out))
 		return -1;
+	if (out->text.data != r->text.data)
+		out->behind = r->to - at - out->text.size;
 	look_at_crlf(r, &out->text);
 	return set_source(r, out) ? -1 : 1;
 }

@@ -13,6 +13,7 @@
 struct held {
 	char *data;
 	size_t text, source, fields; /* bytes of each */
+	size_t source_name;
 	bool utf8;
 };
 
@@ -60,6 +61,7 @@ static int hold(struct held *h, const struct document *d)
 	h->text = d->text.size;
 	h->source = d->source.size;
 	h->fields = d->fields.size;
+	h->source_name = d->source_name;
 	h->utf8 = d->utf8;
 	if (h->text)
 		memcpy(h->data, d->text.data, h->text);
@@ -76,6 +78,7 @@ static void give(struct shuffle *s, struct held h, struct document *out)
 	s->out = h;
 	out->text = (struct bytes){ h.data, h.text };
 	out->source = (struct bytes){ h.data + h.text, h.source };
+	out->source_name = h.source_name;
 	out->fields = (struct bytes){ h.data + h.text + h.source, h.fields };
 	out->utf8 = h.utf8;
 }

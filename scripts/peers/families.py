@@ -7,15 +7,21 @@ Vocabularies come from the packages of requirements.txt and requirements-vocabul
 import base64
 import gzip
 import importlib.util
+import json
 import os
 import pathlib
 import subprocess
 import sys
 
+import sentencepiece
 import tiktoken
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+import spm_ids
 import text
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / 'build'  # whose train-tokenizer trains those of our own
 
 CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 LLAMA3 = CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -67,7 +73,20 @@ def read_ranks(path):
     return {base64.b64decode(piece): int(rank) for piece, rank in (line.split() for line in open(path, 'rb') if line.strip())}
 
 
-def tiktoken_peer(pattern, ranks):
+def sentencepiece_peer(path):
+    processor = spm_ids.open_model(str(path))
+
+    def peer(batch, offsets):
+        if not offsets:
+            return processor.encode([s.encode() for s in batch], out_type=int, num_threads=1)
+        pieces = (processor.encode(s.encode(), return_type='proto').pieces for s in batch)
+        return [([p.id for p in found], [[p.begin, p.end] for p in found]) for found in map(list, pieces)]
+
+    return peer
+
+
+def tiktoken_peer(pattern, ranks, first=0):
+    """FIRST: what the ids begin with, where others stand before the ranks."""
     encoding = tiktoken.Encoding('x', pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
 
     def spans(string, ids):
@@ -86,7 +105,8 @@ def tiktoken_peer(pattern, ranks):
 
     def peer(batch, offsets):
         ids = [encoding.encode_ordinary(s) for s in batch]
-        return [(i, spans(s, i)) for s, i in zip(batch, ids)] if offsets else ids
+        shown = [[first + i for i in found] for found in ids] if first else ids
+        return [(f, spans(s, i)) for s, i, f in zip(batch, ids, shown)] if offsets else shown
 
     return peer
 
@@ -176,7 +196,6 @@ def metaspace_bpe():
 
 
 def without_added(t, leaves):
-    import json
     tree = json.loads(t.to_str())
     tree['added_tokens'] = [a for a in tree['added_tokens'] if not leaves(a['content'])]
     return Tokenizer.from_str(json.dumps(tree))
@@ -221,9 +240,13 @@ def clip_json(vocabulary):
 # --- families ---
 
 
-def smollm(folder):
+def model_file(name):
     cache = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
-    model = os.path.join(os.environ.get('NNUTILS_MODELS') or os.path.join(cache, 'nnutils', 'models'), 'smollm2-135m-instruct-q4_1.gguf')
+    return os.path.join(os.environ.get('NNUTILS_MODELS') or os.path.join(cache, 'nnutils', 'models'), name)
+
+
+def smollm(folder):
+    model = model_file('smollm2-135m-instruct-q4_1.gguf')
     path = folder / 'smollm.json'
     if not path.exists():
         subprocess.run([sys.executable, pathlib.Path(__file__).with_name('smollm_json.py'), model, path], check=True)
@@ -252,6 +275,52 @@ def minilm(folder):
     return [(' json', ['-t', str(data / 'tokenizer.json')], tokenizers_peer(data / 'tokenizer.json')), (' vocab.txt', ['-t', str(data / 'vocab.txt')], None)]
 
 
+def gemma(folder):
+    model = model_file('gemma3-270m-q4_k_m.gguf')
+    return [(' GGUF', ['-t', model], sentencepiece_peer(model))]
+
+
+def mistral(name):
+    def family(folder):
+        path = package('mistral_common', 'data/' + name)
+        return [('', ['-t', str(path)], sentencepiece_peer(path))]
+    return family
+
+
+def tekken(folder):
+    path = package('mistral_common', 'data/tekken_240911.json')
+    tree = json.loads(path.read_bytes())
+    config = tree['config']
+    specials = config['default_num_special_tokens']
+    ranks = {base64.b64decode(v['token_bytes']): v['rank'] for v in tree['vocab'][:config['default_vocab_size'] - specials]}
+    return [('', ['-t', str(path)], tiktoken_peer(config['pattern'], ranks, specials))]
+
+
+def spm_trained(name, **options):
+    """A .model that sentencepiece trains on the sample."""
+    def family(folder):
+        path = folder / (name + '.model')
+        if not path.exists():
+            with open(str(path) + '.part', 'wb') as f:
+                sentencepiece.SentencePieceTrainer.train(
+                    sentence_iterator=(line for document in sample(5e5) for line in document.split('\n')), model_writer=f,
+                    vocab_size=8000, num_threads=1, minloglevel=2, **options)
+            os.rename(str(path) + '.part', path)
+        return [('', ['-t', str(path)], sentencepiece_peer(path))]
+    return family
+
+
+def our_own(name, *options):
+    """A tokenizer.json that train-tokenizer makes of the sample."""
+    def family(folder):
+        path = folder / ('our-%s.json' % name)
+        if not path.exists():
+            documents = ''.join(json.dumps({'text': document}) + '\n' for document in sample())
+            subprocess.run([BUILD / 'bin/train-tokenizer', '-q', '-v', '16000', *options, '-o', path], input=documents.encode(), check=True)
+        return [('', ['-t', str(path)], tokenizers_peer(path))]
+    return family
+
+
 def made(name, make):
     return lambda folder: saved(folder, name, make)
 
@@ -270,6 +339,11 @@ def byte_level(**options):
 
 FAMILIES = {
     'smollm2': smollm,
+    'gemma': gemma,
+    'mistral-v1': mistral('tokenizer.model.v1'),
+    'mistral-v3': mistral('mistral_instruct_tokenizer_240323.model.v3'),
+    'mistral-v7': mistral('mistral_instruct_tokenizer_241114.model.v7'),
+    'tekken': tekken,
     'qwen-ranks': ranks(QWEN2, 'qwen2'),
     'qwen-json': made('qwen', lambda: json_of_ranks(read_ranks(qwen_ranks()), normalizers.NFC(), QWEN2)),
     'clip': clip,
@@ -294,4 +368,10 @@ FAMILIES = {
     'bert-cased-json': made('bert-cased', lambda: word_piece(True)),
     'bert-json': made('bert', lambda: word_piece(False)),
     'wordlevel-json': made('wordlevel', word_level),
+    'spm-unigram': spm_trained('spm-unigram', model_type='unigram'),
+    'spm-bpe': spm_trained('spm-bpe', model_type='bpe', byte_fallback=True, normalization_rule_name='identity', remove_extra_whitespaces=False),
+    'our-bpe': our_own('bpe'),
+    'our-spm': our_own('spm', '--model', 'sentencepiece'),
+    'our-unigram': our_own('unigram', '--model', 'unigram'),
+    'our-wordpiece': our_own('wordpiece', '--model', 'wordpiece'),
 }

@@ -77,6 +77,34 @@ docs()
 	done
 }
 
+# A frame of one block that is stored as it is (RFC 8878, 3.1.1): 100,000 bytes of stdin.
+zstd_frame()
+{
+	printf '\x28\xB5\x2F\xFD\x00\x58\x01\x35\x0C'
+	head -c 100000
+}
+
+@test 'zstd: many frames, with user data between them, and what follows' {
+	seq 1000000 >n
+	{
+		zstd_frame
+		zstd_frame
+		printf '\x5A\x2A\x4D\x18\x04\0\0\0user'
+		zstd_frame
+	} <n >n.zst
+	head -c 300000 n >first
+	docs -s file n.zst
+	cat-docs -q -s file first | sed 's/"first"}$/"n.zst"}/' | cmp - "$out" >&2
+	{ cat n.zst; printf 'no frame'; } >junk.zst
+	try cat-docs -q -s line junk.zst
+	one_line_error 'junk.zst: byte 300039: bytes after the end of the compressed data (byte 300000 of'
+	[ "$(wc -l <"$out")" = "$(wc -l <first)" ]
+	head -c -5 n.zst >cut.zst
+	try cat-docs -q -s line cut.zst
+	one_line_error 'cut.zst: byte 300034: the compressed data ends too early (byte 299995 of'
+	[ "$(wc -l <"$out")" -gt 50000 ]
+}
+
 @test 'tar, tar.gz, zip, from files and pipes; archives in archives' {
 	local file
 
@@ -164,6 +192,24 @@ docs()
 		docs -s "$split" empty
 		[ ! -s "$out" ]
 	done
+}
+
+@test 'plain text: names of one length, and names that end in what looks like a line' {
+	printf '1\n2\n' >a:1
+	printf '3\n4\n' >b:1
+	printf '5\n' >b
+	docs -s line a:1 b:1 b
+	wrote <<-'END'
+		{"text":"1","source":"a:1:1"}
+		{"text":"2","source":"a:1:2"}
+		{"text":"3","source":"b:1:1"}
+		{"text":"4","source":"b:1:2"}
+		{"text":"5","source":"b:1"}
+	END
+	docs --shuffle-buffer 9 -s line a:1 b:1 b
+	sort "$out" >sorted
+	docs -s line a:1 b:1 b
+	sort "$out" | cmp - sorted >&2
 }
 
 @test '--include and --exclude: last part or whole name, files and members' {
@@ -357,9 +403,9 @@ docs()
 		[ "$(wc -l <"$out")" = 3 ]
 	done
 	refuses cat-docs -q "$BAD/cut.zst"
-	one_line_error 'cut.zst' 'Truncated'
+	one_line_error 'cut.zst' 'ends too early'
 	refuses cat-docs -q "$BAD/junk.zst"
-	one_line_error 'junk.zst' 'Unknown frame'
+	one_line_error 'junk.zst' 'bytes after the end'
 	refuses cat-docs -q "$BAD/cut.xz"
 	refuses cat-docs -q "$BAD/cut.bz2"
 	# The tar is whole, and what carries it is not.

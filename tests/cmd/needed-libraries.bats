@@ -16,7 +16,7 @@ common='libc libm libgomp libomp libxxhash libcjson ld-linux-x86-64 ld-linux-aar
 allowed()
 {
 	case $1 in
-	cat-docs) echo "$common libarchive libz" ;;
+	cat-docs) echo "$common libarchive libz libzstd" ;;
 	tokenize | detokenize | show-tokens | train-tokenizer | train-lm | init-lm | eval-lm | score-lm | compare-logits | make-golden | export-gguf | import-gguf | quantize) echo "$common libpcre2-8 libz" ;;
 	decode) echo "$common libpcre2-8 libz libedit" ;;
 	show-graph | plot-log) echo "$common libcairo" ;;

@@ -573,6 +573,36 @@ static void test_writer_strings(void)
 	writes("\xC3\n\xFF", 3, "\"\xEF\xBF\xBD\\n\xEF\xBF\xBD\"");
 }
 
+#define LONG 300
+
+/*
+ * A text is what its bytes are one by one, whatever stands behind it: here more of the like, and at last a page that
+ * cannot be read.
+ */
+static void test_behind(void)
+{
+	static const char letters[] = "aaaaaaa\"\n\\\001\x7F";
+	char *text = guard_new(2 * LONG);
+	struct buffer all = { 0 }, each = { 0 };
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < 2 * LONG; i++)
+		text[i] = letters[i * i % 37 % (sizeof letters - 1)];
+	for (size_t n = 0; n < LONG; n++)
+		for (size_t at = 0; at <= 2 * LONG - n; at += 7) {
+			buffer_clear(&all);
+			buffer_clear(&each);
+			json_put_escaped(&all, (struct bytes){ text + at, n }, 2 * LONG - n - at);
+			for (size_t i = 0; i < n; i++)
+				json_put_escaped(&each, (struct bytes){ text + at + i, 1 }, 0);
+			wrong += !bytes_equal(buffer_bytes(&all), buffer_bytes(&each));
+		}
+	tap_is_u64(wrong, 0, "texts with something behind them");
+	buffer_free(&all);
+	buffer_free(&each);
+	guard_free(text);
+}
+
 #define SHORT 40
 
 /* Every byte at every place of a short string, which nothing can be read behind, is read back as it was written. */
@@ -704,6 +734,7 @@ int main(void)
 	tap_run(test_linear);
 	tap_run(test_writer);
 	tap_run(test_writer_strings);
+	tap_run(test_behind);
 	tap_run(test_round_trip);
 	tap_run(test_damage);
 	tap_run(test_fixtures);
