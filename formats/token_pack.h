@@ -44,6 +44,9 @@ const char *token_pack_name(const struct token_pack *p);
 /* As the end record says; token_pack_check compares it with the bytes. */
 struct hash128 token_pack_hash(const struct token_pack *p);
 
+/* What was read of the file leaves the process's memory: of a large one it would grow with all that was ever looked at. */
+void token_pack_forget(const struct token_pack *p);
+
 /* N ids from token AT on. -1 past the end, or when one is not below the vocabulary size. */
 int token_pack_read(const struct token_pack *p, uint64_t at, size_t n, uint32_t *ids);
 

@@ -166,6 +166,12 @@ const char *token_pack_name(const struct token_pack *p)
 	return p->name;
 }
 
+void token_pack_forget(const struct token_pack *p)
+{
+	if (p->map)
+		mapfile_forget(p->map);
+}
+
 struct hash128 token_pack_hash(const struct token_pack *p)
 {
 	struct hash128 h;

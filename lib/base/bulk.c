@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,6 +25,9 @@
 #define ROOMS	  3
 #define PIECE	  ((size_t)128 << 10) /* copied and hashed while it is in the cache */
 #define STACK	  ((size_t)128 << 10) /* of the thread, which only writes */
+
+/* The rooms of the last one that ended, for the next: fresh pages are dear, and a checkpoint every now and then would ask for them anew. */
+static _Atomic(unsigned char *) spare;
 
 struct bulk {
 	int fd;
@@ -124,6 +128,18 @@ static void begin_thread(struct bulk *b)
 	pthread_attr_destroy(&attributes);
 }
 
+static unsigned char *take_rooms(void)
+{
+	unsigned char *rooms = atomic_exchange(&spare, NULL);
+
+	return rooms ? rooms : mem_pages(ROOMS * ROOM_SIZE);
+}
+
+static void give_rooms(unsigned char *rooms)
+{
+	free(atomic_exchange(&spare, rooms));
+}
+
 int bulk_new(struct bulk **out, int fd, const char *name)
 {
 	struct bulk *b = mem_new(1, sizeof(*b));
@@ -134,12 +150,12 @@ int bulk_new(struct bulk **out, int fd, const char *name)
 	b->fd = fd;
 	b->name = name;
 	begin_thread(b);
-	b->rooms = aligned_alloc(PAGE, ROOMS * ROOM_SIZE);
+	b->rooms = take_rooms();
 	if (b->rooms && hasher_new(&b->hasher) == 0)
 		return 0;
 	bulk_free(b);
 	*out = NULL;
-	return err_memory(ROOMS * ROOM_SIZE);
+	return -1;
 }
 
 void bulk_free(struct bulk *b)
@@ -155,7 +171,8 @@ void bulk_free(struct bulk *b)
 	pthread_cond_destroy(&b->changed);
 	pthread_mutex_destroy(&b->lock);
 	hasher_free(b->hasher);
-	free(b->rooms);
+	if (b->rooms)
+		give_rooms(b->rooms);
 	free(b);
 }
 

@@ -183,6 +183,12 @@ const char *mapfile_path(const struct mapfile *m)
 	return m->path;
 }
 
+void mapfile_forget(const struct mapfile *m)
+{
+	if (m->data)
+		madvise(m->data, m->size, MADV_DONTNEED);
+}
+
 int mapfile_fd(const struct mapfile *m)
 {
 	return m->fd;

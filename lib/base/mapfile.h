@@ -22,6 +22,9 @@ struct bytes mapfile_bytes(const struct mapfile *m); /* valid until mapfile_clos
 const char *mapfile_path(const struct mapfile *m);
 int mapfile_fd(const struct mapfile *m); /* for copying between files; stays owned by M */
 
+/* Its pages leave the process, which counts them as its memory; they stay in the system's cache, and come back when they are looked at. */
+void mapfile_forget(const struct mapfile *m);
+
 /* The mapped file that holds ADDRESS, or NULL: what a SIGBUS handler asks. Async-signal-safe. */
 const char *mapfile_path_at(const void *address);
 

@@ -184,6 +184,13 @@ static void count_window(struct feed *f, uint64_t *targets)
 	f->n_read++;
 }
 
+/* Memory must not grow with the part of the corpus that was read. */
+static void forget(const struct feed *f)
+{
+	for (size_t i = 0; f->mix && i < mix_n_parts(f->mix); i++)
+		token_pack_forget(mix_pack(f->mix, i));
+}
+
 int feed_step(struct feed *f, uint64_t step, uint64_t skip, uint64_t *targets)
 {
 	*targets = 0;
@@ -194,6 +201,7 @@ int feed_step(struct feed *f, uint64_t step, uint64_t skip, uint64_t *targets)
 			return -1;
 		count_window(f, targets);
 	}
+	forget(f);
 	return 0;
 }
 
@@ -210,6 +218,7 @@ int feed_pass(struct feed *f, uint64_t first, size_t *n, uint64_t *targets)
 			return -1;
 		count_window(f, targets);
 	}
+	forget(f);
 	return 0;
 }
 

@@ -509,3 +509,44 @@ with_tokenizer()
 	pack-tokens -q --from ids --vocab 300 --separator none -o known.tok ids
 	works train-lm -q -d known.tok -c 32 -b 8 --steps 1 -o run m1
 }
+
+# little NUMBER: as eight bytes
+little()
+{
+	local i n=$1
+
+	for i in 0 1 2 3 4 5 6 7; do
+		# shellcheck disable=SC2059
+		printf "\\x$(printf %02x $((n & 255)))"
+		n=$((n >> 8))
+	done
+}
+
+# sparse_pack TOKENS FILE: one document of so many tokens 0, of which the disk has next to nothing
+sparse_pack()
+{
+	echo 0 | pack-tokens -q --from ids --vocab 61 --separator none -o one.tok -
+	head -c 80 one.tok >"$2"
+	truncate -s $((80 + 2 * $1)) "$2"
+	{
+		little 0
+		little "$1"
+		printf NNTOKEND
+		little "$1"
+		little 1
+		tail -c 64 one.tok
+	} >>"$2"
+}
+
+@test 'memory does not grow with the corpus, nor with what was read of it: 10 GB' {
+	local name
+
+	[ -z "${NNUTILS_SANITIZED-}" ] || skip 'native: a sanitizer takes its own memory'
+	sparse_pack 8000 small.tok
+	sparse_pack 5000000000 large.tok
+	for name in small large; do
+		works train-lm -q -j 1 -d $name.tok -c 32 -b 32 --steps 100 --checkpoint-every 0 -o $name m0
+		sed -n '$s/.*"mem":\([0-9]*\).*/\1/p' $name/log.jsonl >$name.mem
+	done
+	[ $(($(cat large.mem) - $(cat small.mem))) -lt 6000000 ] || complain "$(cat small.mem) and $(cat large.mem) bytes"
+}
