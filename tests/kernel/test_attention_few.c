@@ -83,8 +83,8 @@ static void *make_cache(const struct trial *t, const struct operands *o, uint64_
 }
 
 /*
- * Pages of two texts in turn, out of order, one of them missing, the last tile of each not whole; queries of either, the later ones
- * further back.
+ * Pages of two texts in turn, out of order, one of them missing, the last tile of each not whole, a key of one text among the other's;
+ * queries of either, the later ones further back.
  */
 static void place(struct operands *o)
 {
@@ -94,7 +94,7 @@ static void place(struct operands *o)
 	for (int32_t j = 0; j < KEYS; j++) {
 		int32_t p = j / PAGE, at = p / 2 * PAGE + j % PAGE;
 
-		o->k_documents[j] = p % 2;
+		o->k_documents[j] = p % 2 || (p == 2 && j % PAGE == 40);
 		o->k_positions[j] = p == 4 && j % PAGE > 70 ? -1 : at;
 	}
 	for (int32_t i = 0; i < ROWS; i++) {
@@ -291,6 +291,7 @@ int main(void)
 			check((struct trial){ l, caches[i], 1, 5, 1, 32, window });
 			check((struct trial){ l, caches[i], 12, 2, 1, 32, window });
 			check((struct trial){ l, caches[i], 2, 1, 1, 256, causal });
+			check((struct trial){ l, caches[i], 4, 16, 2, 64, causal });
 		}
 	for (int level = 0; level < LEVEL_COUNT; level++)
 		if (level_available((enum level)level)) {
