@@ -550,3 +550,21 @@ sparse_pack()
 	done
 	[ $(($(cat large.mem) - $(cat small.mem))) -lt 6000000 ] || complain "$(cat small.mem) and $(cat large.mem) bytes"
 }
+
+@test 'memory that is refused, early or late: one line, and what is left of a run goes on' {
+	local call n run='-d data/train.tok -c 32 -b 4 --steps 2 -o run m0'
+
+	needs_shim
+	for call in malloc mmap; do
+		for ((n = 1;; n += 1 + n / 4)); do
+			rm -rf run
+			# shellcheck disable=SC2086
+			try with_fault "$call:$n:ENOMEM" train-lm -q -j 1 $run
+			fault_came || break
+			[ "$status" = 0 ] || one_line_error || complain "with FAULT=$call:$n:ENOMEM"
+			# shellcheck disable=SC2086
+			[ ! -e run ] || works train-lm -q --resume -j 1 $run || complain "after FAULT=$call:$n:ENOMEM"
+		done
+		[ "$n" -gt 20 ] || complain "only $n calls of $call"
+	done
+}
