@@ -79,7 +79,7 @@ static const struct field fields[] = {
 
 #define N_FIELDS (sizeof fields / sizeof *fields)
 
-/* The keys that are read elsewhere than by the table. */
+/* The keys that are read elsewhere than by the table, and written again. */
 static const struct {
 	const char *key;
 	unsigned architectures;
@@ -96,8 +96,6 @@ static const struct {
 	{ "activation_function", GPT2 },
 	{ "is_decoder", BERT },
 	{ "position_embedding_type", BERT },
-	{ "add_cross_attention", GPT2 | BERT },
-	{ "pruned_heads", GPT2 | BERT },
 	{ "rope_parameters", WITH_ROPE },
 	{ "rope_theta", WITH_ROPE },
 	{ "rope_scaling", WITH_ROPE },
@@ -110,7 +108,6 @@ static const struct {
 	{ "max_window_layers", ONLY(HF_QWEN2) | ONLY(HF_QWEN3) },
 	{ "sliding_window_pattern", ONLY(HF_GEMMA3) },
 	{ "no_rope_layers", ONLY(HF_SMOLLM3) },
-	{ "no_rope_layer_interval", ONLY(HF_SMOLLM3) },
 };
 
 bool hf_key_known(enum hf_architecture a, struct bytes key)

@@ -16,6 +16,10 @@ struct gguf_import {
 	struct narrow narrow;
 };
 
+/* gguf_import.c: the type that most values of matrices are written in. */
+enum dtype gguf_import_dtype(const struct gguf_import *i);
+/* config.json and generation_config.json. */
+int gguf_import_config(struct gguf_import *i, struct outdir *d);
 /* tokenizer.json and what goes beside it. */
 int gguf_import_tokenizer(struct gguf_import *i, struct outdir *d);
 /* The text of the file NAME, if the GGUF keeps it: 1, 0, or -1. */

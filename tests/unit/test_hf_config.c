@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "formats/hf_config.h"
+#include "formats/json.h"
 #include "formats/safetensors.h"
 #include "lib/base/err.h"
 #include "tests/corrupt.h"
@@ -327,6 +328,35 @@ static void test_others_kept(void)
 	free(out);
 }
 
+/* No key of what transformers wrote is lost, be it read or not. */
+static void test_keys_kept(void)
+{
+	for (size_t i = 0; i < N_MODELS; i++) {
+		struct hf_config c = good(models[i], "config.json");
+		char *out = written(&c), *text, path[256], quoted[128];
+		struct bytes key;
+		struct json *j;
+		size_t size, lost = 0, n = 0;
+
+		snprintf(path, sizeof(path), GOOD "%s/config.json", models[i]);
+		text = tap_fixture(path, &size);
+		json_new(&j);
+		json_init(j, text, size, path, NULL);
+		json_object(j);
+		for (; json_key(j, &key) > 0; n++) {
+			snprintf(quoted, sizeof(quoted), "\"" BYTES_FMT "\": ", BYTES_ARG(key));
+			lost += !strstr(out, quoted);
+			if (!strstr(out, quoted))
+				tap_note("lost: %s", quoted);
+			json_skip(j, NULL);
+		}
+		tap_ok(n > 10 && lost == 0, "%s: all %zu keys come back", models[i], n);
+		json_free(j);
+		free(text);
+		free(out);
+	}
+}
+
 /* --- rope --- */
 
 #define ROPE(text) \
@@ -558,6 +588,7 @@ int main(void)
 	RUN(test_both_ways);
 	RUN(test_nested);
 	RUN(test_others_kept);
+	RUN(test_keys_kept);
 	RUN(test_J06_rope);
 	RUN(test_nested_rope);
 	RUN(test_broken);
