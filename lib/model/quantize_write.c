@@ -13,7 +13,7 @@
 #include "lib/base/memory.h"
 #include "lib/model/quantize_tile.h"
 
-#define STRETCH ((uint64_t)16 << 20) /* bytes of output, where memory allows */
+#define STRETCH ((uint64_t)4 << 20) /* bytes of output, where memory allows */
 
 /* Rows FIRST to FIRST + ROWS - 1 of a tensor, and what becomes of them. */
 struct stretch {

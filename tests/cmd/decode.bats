@@ -27,6 +27,14 @@ other()
 	if cmp -s "$1" "$2"; then complain "$1 and $2 are the same"; fi
 }
 
+@test 'the man page'\''s examples' {
+	train-tokenizer -q -v 400 --raw --chat-template chatml -o chat/ "$BATS_FILE_TMPDIR/text"
+	mkdir run
+	init-lm -q -t chat -p nano --context 512 -o run/last
+	export-gguf -q -o model.gguf run/last
+	man_examples decode
+}
+
 @test 'a prompt from the command line, a file and stdin' {
 	printf 'the tokens' >prompt
 	works decode -q -n 20 -p 'the tokens' model

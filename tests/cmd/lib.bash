@@ -275,7 +275,7 @@ run_example()
 {
 	local got pattern code=0
 
-	got=$(bash -e -o pipefail -c "$1" 2>"$err") || code=$?
+	got=$(bash -e -o pipefail -c "$1" 2>"$err" </dev/null) || code=$?
 	if [ "$code" != 0 ]; then
 		show "$err"
 		complain "example: $1: exit status $code"
@@ -288,9 +288,15 @@ run_example()
 	complain "example: $1: prints"$'\n'"$got"$'\n'"and the page says"$'\n'"$2"
 }
 
+# Whether COMMAND is one that the shell would run, and not the first lines of one.
+is_whole()
+{
+	[[ $1 != *\\ ]] && bash -n -c "$1" 2>/dev/null
+}
+
 # Runs the EXAMPLES of a tool's page, in order, in the present folder, where the test has put the files
 # that they name. In a display with `$ ` lines those are the commands, and the others what they
-# print; in one without, every line is a command. A \ at a line's end continues it.
+# print; in one without, every line is a command, or as many lines as the shell takes for one.
 man_examples()
 {
 	local line command='' wanted='' dollars='' more='' n=0
@@ -311,7 +317,7 @@ man_examples()
 			wanted+=${wanted:+$'\n'}$line
 		fi
 		more=
-		[[ -n $command && -z $wanted && $line == *\\ ]] && more=1
+		[ -n "$wanted" ] || is_whole "$command" || more=1
 	done < <(example_lines "$MAN/$1.1"; echo)
 	[ "$n" -gt 0 ] || complain "man/man1/$1.1 has no example that could be run"
 }
