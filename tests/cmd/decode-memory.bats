@@ -120,7 +120,7 @@ damaged()
 
 	for ((i = 1; i <= ${DAMAGED:-150}; i++)); do
 		damaged "$i" "$BATS_FILE_TMPDIR/small.gguf"
-		try timeout 20 decode -q -j 1 -n 2 -p the bad.gguf
+		try timeout 200 decode -q -j 1 -n 2 -p the bad.gguf
 		tool=decode
 		[ "$status" = 0 ] || one_line_error || complain "number $i"
 		[ "$status" = 0 ] || refused=$((refused + 1))
