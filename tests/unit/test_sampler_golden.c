@@ -1,7 +1,7 @@
 /*
- * tests/unit/test_sampler_golden.c - what is left of logits, and how probable it is, beside transformers' processors and warpers
+ * tests/unit/test_sampler_golden.c - what is left of logits, and how probable it is, beside transformers' processors and warpers, and llama.cpp's DRY
  *
- * fixtures/golden/sampler.tsv (scripts/gen-fixtures-sampler). A draw is held to the probabilities by the number that it was drawn with: it
+ * fixtures/golden/sampler.tsv (scripts/gen-fixtures-sampler) and dry.tsv (scripts/gen-fixtures-dry). A draw is held to the probabilities by the number that it was drawn with: it
  * is the token in whose part of their sum that number lies.
  */
 #include <math.h>
@@ -53,6 +53,24 @@ static bool set_option(struct sampler_options *o, const char *name, double value
 	return true;
 }
 
+/* MULTIPLIER,BASE,ALLOWED,LAST */
+static bool set_dry(struct sampler_options *o, char *text)
+{
+	char *rest = NULL;
+	double values[4];
+
+	for (int i = 0; i < 4; i++) {
+		char *word = strtok_r(i ? NULL : text, ",", &rest);
+
+		values[i] = word ? real(word) : NAN;
+	}
+	o->dry_multiplier = values[0];
+	o->dry_base = values[1];
+	o->dry_allowed = (size_t)values[2];
+	o->dry_last = (size_t)values[3];
+	return !isnan(values[3]);
+}
+
 /* `top-k=7 temperature=0.5`: the options, and that order. */
 static bool read_chain(struct sampler_options *o, const char *chain)
 {
@@ -68,7 +86,8 @@ static bool read_chain(struct sampler_options *o, const char *chain)
 
 		*equals = '\0';
 		names[n++] = word;
-		good = set_option(o, word, real(equals + 1));
+		good = strcmp(word, "dry") == 0 ? set_dry(o, equals + 1)
+						: set_option(o, word, real(equals + 1));
 	}
 	good = good && sampler_set_order(o, names, n) == 0;
 	free(copy);
@@ -128,10 +147,10 @@ static void check_line(const struct line *l)
 	sampler_free(s);
 }
 
-static void test_lines(void)
+static void check_lines(const char *path, size_t least)
 {
 	size_t size, n = 0;
-	char *text = tap_fixture("fixtures/golden/sampler.tsv", &size), *rest = NULL;
+	char *text = tap_fixture(path, &size), *rest = NULL;
 
 	for (char *line = strtok_r(text, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest), n++) {
@@ -140,12 +159,23 @@ static void test_lines(void)
 		if (tap_ok(read_line(&l, line), "line %zu", n + 1))
 			check_line(&l);
 	}
-	tap_ok(n >= 50, "%zu lines", n);
+	tap_ok(n >= least, "%zu lines", n);
 	free(text);
+}
+
+static void test_transformers(void)
+{
+	check_lines("fixtures/golden/sampler.tsv", 50);
+}
+
+static void test_dry_of_llama(void)
+{
+	check_lines("fixtures/golden/dry.tsv", 56);
 }
 
 int main(void)
 {
-	tap_run(test_lines);
+	tap_run(test_transformers);
+	tap_run(test_dry_of_llama);
 	return tap_done();
 }
