@@ -86,25 +86,51 @@ bool walk_on(struct walk *w)
 	return true;
 }
 
-/* The largest of N values; NaN where there is one among them (eight at a time, which compilers make vectors of). */
+typedef float lanes __attribute__((vector_size(16)));
+typedef int32_t lane_masks __attribute__((vector_size(16)));
+
+#define AT_ONCE 4 /* vectors: each has a largest value of its own */
+#define STRIDE	(AT_ONCE * sizeof(lanes) / sizeof(float))
+
+/* The largest of each lane of whole strides of X; *BAD: where there is a NaN. */
+static lanes largest_lanes(const float *x, size_t n, lane_masks *bad)
+{
+	lanes most[AT_ONCE], v[AT_ONCE];
+
+	for (int k = 0; k < AT_ONCE; k++)
+		most[k] = (lanes){ 0 } - INFINITY;
+	*bad = (lane_masks){ 0 };
+	for (size_t i = 0; i + STRIDE <= n; i += STRIDE) {
+		memcpy(v, x + i, sizeof(v));
+		for (int k = 0; k < AT_ONCE; k++) {
+			lane_masks more = v[k] > most[k];
+
+			most[k] =
+				(lanes)((more & (lane_masks)v[k]) | (~more & (lane_masks)most[k]));
+			*bad |= v[k] != v[k];
+		}
+	}
+	for (int k = 1; k < AT_ONCE; k++) {
+		lane_masks more = most[k] > most[0];
+
+		most[0] = (lanes)((more & (lane_masks)most[k]) | (~more & (lane_masks)most[0]));
+	}
+	return most[0];
+}
+
+/* The largest of N values; NaN where there is one among them. */
 static float largest_of(const float *x, size_t n)
 {
-	float most[8], top = -INFINITY;
-	int bad[8] = { 0 }, any = 0;
-	size_t i = 0;
+	lane_masks bad;
+	lanes most = largest_lanes(x, n, &bad);
+	float top = -INFINITY;
+	int any = 0;
 
-	for (int k = 0; k < 8; k++)
-		most[k] = -INFINITY;
-	for (; i + 8 <= n; i += 8)
-		for (int k = 0; k < 8; k++) {
-			most[k] = x[i + k] > most[k] ? x[i + k] : most[k];
-			bad[k] |= x[i + k] != x[i + k];
-		}
-	for (; i < n; i++) {
+	for (size_t i = n / STRIDE * STRIDE; i < n; i++) {
 		top = x[i] > top ? x[i] : top;
 		any |= x[i] != x[i];
 	}
-	for (int k = 0; k < 8; k++) {
+	for (size_t k = 0; k < sizeof(lanes) / sizeof(float); k++) {
 		top = most[k] > top ? most[k] : top;
 		any |= bad[k];
 	}
