@@ -7,8 +7,6 @@
  */
 #include "lib/text/bpe_parts.h"
 
-#define MANY ((size_t)1 << 16) /* tokens that are given out at once */
-
 static void unload(void *own)
 {
 	struct bpe *b = own;
@@ -195,7 +193,7 @@ int bpe_encode(const struct text_model *m, void *own, struct bytes piece, struct
 static int encode_from(const struct text_model *m, void *own, struct bytes piece, size_t *at,
 		       struct model_tokens *out)
 {
-	return encode_most(m, own, piece, at, out->n + MANY, out);
+	return encode_most(m, own, piece, at, out->n + BPE_MANY, out);
 }
 
 static uint64_t dropped_so_far(const void *own)

@@ -12,6 +12,7 @@
 #include "lib/text/model_parts.h"
 
 #define RANK_NONE UINT32_MAX
+#define BPE_MANY  ((size_t)1 << 16) /* tokens of a piece that are given out at once */
 
 /* --- merges (bpe_merges.c): an open-addressing table of 16 bytes a slot, at most half full --- */
 
@@ -151,10 +152,13 @@ struct bpe_scratch {
 	struct model_tokens tokens; /* of one word, where ids alone are asked for */
 	char *joined;		    /* room for prefix, a character and suffix */
 	uint64_t dropped;	    /* characters, bytes of byte-level models */
-	/* By SentencePiece's rules: where each symbol begins, and bytes that were merged without the table of merges. */
+	/* By SentencePiece's rules: where each symbol begins, and bytes that were merged without the table of merges; the
+	   user-defined piece that comes next, in a piece of which a part was encoded. */
 	uint32_t *starts;
 	size_t starts_capacity;
 	uint64_t direct;
+	uint32_t user;
+	size_t user_at, user_size;
 };
 
 /* The symbols that WORD begins with, into S (bpe_symbols.c). */

@@ -155,32 +155,39 @@ static int encode_word(const struct bpe_spm *b, struct bpe_scratch *s, struct by
 	return 0;
 }
 
+/* Whether there are MOST tokens. An unknown one is no place to stop at: what follows may join it. */
+static bool enough(const struct bpe_spm *b, const struct model_tokens *out, size_t most)
+{
+	return out->n >= most && out->items[out->n - 1].id != b->unknown;
+}
+
+/* From *AT on, which is moved: to TO, or until there is enough. */
 static int encode_words(const struct bpe_spm *b, struct bpe_scratch *s, struct bytes piece,
-			size_t from, size_t to, struct model_tokens *out)
+			size_t *at, size_t to, size_t most, struct model_tokens *out)
 {
 	struct bytes text = { piece.data, to };
 
-	for (size_t at = from, next; at < to; at = next) {
-		next = bpe_cuts_next(&b->cuts, text, at);
-		if (encode_word(b, s, (struct bytes){ piece.data + at, next - at }, at, out) < 0)
+	for (size_t next; *at < to && !enough(b, out, most); *at = next) {
+		next = bpe_cuts_next(&b->cuts, text, *at);
+		if (encode_word(b, s, (struct bytes){ piece.data + *at, next - *at }, *at, out) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 static int encode_parts(const struct bpe_spm *b, struct bpe_scratch *s, struct bytes piece,
-			struct model_tokens *out)
+			size_t *at, size_t most, struct model_tokens *out)
 {
-	size_t at = 0, to, size = 0;
-	uint32_t id;
-
-	while (at < piece.size) {
-		to = next_user(b, piece, at, &id, &size);
-		if (encode_words(b, s, piece, at, to, out) < 0)
+	while (*at < piece.size && !enough(b, out, most)) {
+		if (*at == 0 || *at > s->user_at)
+			s->user_at = next_user(b, piece, *at, &s->user, &s->user_size);
+		if (encode_words(b, s, piece, at, s->user_at, most, out) < 0)
 			return -1;
-		if (id != TOKEN_NONE && model_tokens_put(out, id, to, to + size) < 0)
+		if (*at < s->user_at || s->user == TOKEN_NONE)
+			continue;
+		if (model_tokens_put(out, s->user, *at, *at + s->user_size) < 0)
 			return -1;
-		at = id == TOKEN_NONE ? to : to + size;
+		*at += s->user_size;
 	}
 	return 0;
 }
@@ -332,24 +339,49 @@ static int try_direct(const struct text_model *m, struct bpe_scratch *s, struct 
 
 /* --- all of it --- */
 
-static int encode(const struct text_model *m, void *own, struct bytes piece,
-		  struct model_tokens *out)
+/* All of PIECE by the whole table, unless it has to be encoded at once. */
+static int encode_by_table(const struct bpe_spm *b, void *own, struct bytes piece, size_t *at,
+			   size_t most, struct model_tokens *out)
+{
+	if (!b->ambiguous)
+		return encode_parts(b, own, piece, at, most, out);
+	*at = piece.size;
+	return encode_whole(b, own, piece, out);
+}
+
+static int encode_most(const struct text_model *m, void *own, struct bytes piece, size_t *at,
+		       size_t most, struct model_tokens *out)
 {
 	const struct tables *t = m->own;
 	const struct bpe_spm *b = &t->direct;
 	const size_t first = out->n;
-	int result = try_direct(m, own, piece, out);
+	int result = *at == 0 ? try_direct(m, own, piece, out) : 0;
 
+	if (result > 0)
+		*at = piece.size;
 	if (result == 0) {
 		b = full(m);
 		if (!b)
 			return -1;
-		result = b->ambiguous ? encode_whole(b, own, piece, out)
-				      : encode_parts(b, own, piece, out);
+		result = encode_by_table(b, own, piece, at, most, out);
 	}
 	if (result >= 0 && b->unknown != TOKEN_NONE)
 		join_unknown(b, first, out);
 	return result < 0 ? -1 : 0;
+}
+
+static int encode(const struct text_model *m, void *own, struct bytes piece,
+		  struct model_tokens *out)
+{
+	size_t at = 0;
+
+	return encode_most(m, own, piece, &at, SIZE_MAX, out);
+}
+
+static int encode_from(const struct text_model *m, void *own, struct bytes piece, size_t *at,
+		       struct model_tokens *out)
+{
+	return encode_most(m, own, piece, at, out->n + BPE_MANY, out);
 }
 
 /* An unused piece that can be made in several ways is cut in the way that the file's order gives last. */
@@ -380,5 +412,6 @@ const struct model_parts model_bpe_spm = {
 	.scratch_new = bpe_scratch_new,
 	.scratch_free = bpe_scratch_free,
 	.encode = encode,
+	.encode_from = encode_from,
 	.sample = sample,
 };

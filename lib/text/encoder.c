@@ -357,6 +357,7 @@ static void begin(struct encoder *e, const struct encode_options *options, struc
 	const struct tokenizer *t = e->tokenizer;
 
 	out->n = 0;
+	text_shrink(&e->text); /* a large one's spans, while the next one is rewritten */
 	e->options = options;
 	e->out = out;
 	e->words = options->start == START_INSIDE && t->inside ? t->inside : t->words;

@@ -122,7 +122,7 @@ static int rewrite_prepend(const struct step *s, struct text_rewrite *w)
 	const struct text *in = w->in;
 	size_t length;
 
-	if (!in->size)
+	if (!in->size || (s->put.size && text_rewrite_lead(w, s->put.data, s->put.size)))
 		return 0;
 	text_put(w, s->put.data, s->put.size, 0);
 	if (s->put.size)

@@ -132,7 +132,7 @@ static void emit(struct run *r, const char *data, size_t n, size_t at)
 	if (!out->tracked)
 		return;
 	for (size_t i = from; i < out->size; i++)
-		out->spans[i].from = r->w->in->at + (uint32_t)at;
+		out->narrow[i] = r->w->in->at + (uint32_t)at;
 }
 
 /* Writes TEXT with its spaces escaped. */
@@ -227,15 +227,8 @@ static void drop_spaces(const struct run *r, size_t *at)
 	       memcmp(out->data + out->size - r->space.size, r->space.data, r->space.size) == 0) {
 		out->size -= r->space.size;
 		if (out->tracked)
-			*at = out->spans[out->size].from - r->w->in->at;
+			*at = out->narrow[out->size] - r->w->in->at;
 	}
-}
-
-/* A span ends where the next begins. */
-static void end_spans(struct text *out, uint32_t end)
-{
-	for (size_t i = out->size; out->tracked && i-- > 0; end = out->spans[i].from)
-		out->spans[i].to = end;
 }
 
 static int rewrite(const struct step *s, struct text_rewrite *w)
@@ -252,7 +245,7 @@ static int rewrite(const struct step *s, struct text_rewrite *w)
 	bool suffix = prefix && spec->sentencepiece.whitespace_as_suffix;
 	size_t at = 0, end = r.size;
 
-	text_rewrite_wide(w);
+	text_rewrite_chained(w);
 	/* Elsewhere a text to keep changes nothing but spans. */
 	r.keeps = s->keep.cells && (s->charsmap || r.after_space || w->in->tracked);
 	if (r.after_space && skip_spaces(&r, &at) < 0)
@@ -268,8 +261,7 @@ static int rewrite(const struct step *s, struct text_rewrite *w)
 			emit(&r, r.space.data, r.space.size, end);
 	}
 	text_skip(w, r.size);
-	if (!w->failed)
-		end_spans(w->out, w->in->at + (uint32_t)end);
+	w->out->end = w->in->at + (uint32_t)end;
 	return 0;
 }
 

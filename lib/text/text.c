@@ -40,10 +40,12 @@ static uint32_t narrow(struct text_span s)
 /* N bytes from AT on have the span S. There is room. */
 static void fill_spans(struct text *t, size_t at, size_t n, struct text_span s)
 {
+	uint32_t value = t->chained ? s.from : narrow(s);
+
 	for (size_t i = at; t->wide && i < at + n; i++)
 		t->spans[i] = s;
 	for (size_t i = at; !t->wide && i < at + n; i++)
-		t->narrow[i] = narrow(s);
+		t->narrow[i] = value;
 }
 
 /* N bytes of T from AT on have the spans of those of IN from FROM on. There is room. */
@@ -51,7 +53,7 @@ static void copy_spans(struct text *t, size_t at, const struct text *in, size_t 
 {
 	if (!in->plain && t->wide && in->wide)
 		memcpy(t->spans + at, in->spans + from, n * sizeof(*t->spans));
-	else if (!in->plain && !t->wide && !in->wide)
+	else if (!in->plain && !t->wide && !in->wide && t->chained == in->chained)
 		memcpy(t->narrow + at, in->narrow + from, n * sizeof(*t->narrow));
 	else
 		for (size_t i = 0; i < n; i++)
@@ -81,6 +83,8 @@ int text_set(struct text *t, const char *data, size_t n, size_t at, bool tracked
 	t->tracked = tracked;
 	t->plain = tracked && utf8_valid_prefix(data, n) == n;
 	t->wide = tracked && needs_wide(at + n);
+	t->chained = false;
+	t->lead = 0;
 	t->at = tracked ? (uint32_t)at : 0;
 	if (reserve(t, n))
 		return -1;
@@ -94,12 +98,15 @@ int text_set(struct text *t, const char *data, size_t n, size_t at, bool tracked
 
 int text_cut(struct text *out, const struct text *in, size_t from, size_t to)
 {
-	if (in->plain)
-		return text_set(out, in->data + from, to - from, in->at + from, true);
+	if (in->plain && from >= in->lead)
+		return text_set(out, in->data + from, to - from, in->at + (from - in->lead), true);
 	out->size = 0;
 	out->tracked = in->tracked;
 	out->plain = false;
 	out->wide = in->wide;
+	out->chained = in->chained;
+	if (in->chained)
+		out->end = to < in->size ? in->narrow[to] : in->end;
 	out->at = 0;
 	if (reserve(out, to - from))
 		return -1;
@@ -132,23 +139,32 @@ static bool is_inside(const struct text *t, size_t i)
 	return (t->data[i] & 0xC0) == 0x80;
 }
 
-struct text_span text_span_at(const struct text *t, size_t i)
+/* Of byte I of a text that is plain: its character's. */
+static struct text_span plain_span(const struct text *t, size_t i)
 {
-	const uint32_t lengths = (1u << TEXT_SPAN_BITS) - 1;
-	size_t from = i, to = i + 1;
+	size_t from = i < t->lead ? t->lead : i, to = from + 1;
 
-	if (!t->plain && t->wide)
-		return t->spans[i];
-	if (!t->plain) {
-		uint32_t start = t->narrow[i] >> TEXT_SPAN_BITS;
-
-		return (struct text_span){ start, start + (t->narrow[i] & lengths) };
-	}
-	while (from > 0 && is_inside(t, from))
+	while (from > t->lead && is_inside(t, from))
 		from--;
 	while (to < t->size && is_inside(t, to))
 		to++;
-	return (struct text_span){ t->at + (uint32_t)from, t->at + (uint32_t)to };
+	return (struct text_span){ t->at + (uint32_t)(from - t->lead),
+				   t->at + (uint32_t)(to - t->lead) };
+}
+
+struct text_span text_span_at(const struct text *t, size_t i)
+{
+	const uint32_t lengths = (1u << TEXT_SPAN_BITS) - 1;
+
+	if (t->plain)
+		return plain_span(t, i);
+	if (t->wide)
+		return t->spans[i];
+	if (t->chained)
+		return (struct text_span){ t->narrow[i],
+					   i + 1 < t->size ? t->narrow[i + 1] : t->end };
+	return (struct text_span){ t->narrow[i] >> TEXT_SPAN_BITS,
+				   (t->narrow[i] >> TEXT_SPAN_BITS) + (t->narrow[i] & lengths) };
 }
 
 struct text_span text_original(const struct text *t, size_t from, size_t to)
@@ -164,15 +180,37 @@ void text_rewrite_begin(struct text_rewrite *w, const struct text *in, struct te
 	out->size = 0;
 	out->tracked = in->tracked;
 	out->plain = false;
-	out->wide = in->wide;
+	out->lead = 0;
+	out->wide = in->wide || in->chained; /* whose spans may be long */
+	out->chained = false;
 	out->at = in->at;
 	w->failed = reserve(out, in->size) != 0;
 }
 
-void text_rewrite_wide(struct text_rewrite *w)
+void text_rewrite_chained(struct text_rewrite *w)
 {
-	w->out->wide = true;
+	w->out->wide = false;
+	w->out->chained = w->out->tracked;
 	w->failed = w->failed || reserve(w->out, w->in->size) != 0;
+}
+
+bool text_rewrite_lead(struct text_rewrite *w, const char *data, size_t n)
+{
+	const struct text *in = w->in;
+	struct text *out = w->out;
+
+	if (!in->plain || in->lead || !in->size)
+		return false;
+	out->plain = true;
+	w->failed = w->failed || reserve(out, n + in->size) != 0;
+	if (w->failed)
+		return true;
+	memcpy(out->data, data, n);
+	memcpy(out->data + n, in->data, in->size);
+	out->size = n + in->size;
+	out->lead = n;
+	w->at = in->size;
+	return true;
 }
 
 /* Room for N more bytes in OUT; false, with the failure noted, when there is none. */

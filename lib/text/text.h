@@ -24,16 +24,23 @@ struct text {
 	char *data; /* owned; well-formed UTF-8 unless the tokenizer is byte-level and keeps all bytes */
 	size_t size, capacity;
 	/*
-	 * One span a byte, of a text that is tracked and not plain; owned. Of a wide one in SPANS; else in NARROW, its start
-	 * above TEXT_SPAN_BITS bits of its length: most texts' spans are characters, and large texts' take most of the memory.
+	 * One span a byte, of a text that is tracked and not plain; owned, and of large texts most of the memory. SPANS of a wide
+	 * one; else NARROW: its start, of a text that is chained, where it ends at the next byte's start; or the start above
+	 * TEXT_SPAN_BITS bits of the length.
 	 */
 	struct text_span *spans;
 	uint32_t *narrow;
 	size_t spans_capacity, narrow_capacity;
-	uint32_t at; /* where in the original the text began */
+	uint32_t at;  /* where in the original the text began */
+	uint32_t end; /* of the last span, of a chained text */
 	bool tracked;
-	bool plain; /* tracked, well-formed and as it stood there: the spans are its characters */
-	bool wide;
+	/*
+	 * Tracked, well-formed and as it stood there: the spans are its characters. But the first LEAD bytes were put before
+	 * it, and have the span of the first character behind them.
+	 */
+	bool plain;
+	size_t lead;
+	bool wide, chained;
 };
 
 #define TEXT_SPAN_BITS 3
@@ -61,8 +68,10 @@ struct text_rewrite {
 	bool failed;
 };
 void text_rewrite_begin(struct text_rewrite *w, const struct text *in, struct text *out);
-/* OUT, still empty, is wide: the caller sets its spans as it likes. */
-void text_rewrite_wide(struct text_rewrite *w);
+/* OUT, still empty, is chained: a byte's span ends where the next begins, the last one at OUT->end, which the caller sets. */
+void text_rewrite_chained(struct text_rewrite *w);
+/* All there is to do, instead of the rest: N bytes before IN. False: do it as usual. */
+bool text_rewrite_lead(struct text_rewrite *w, const char *data, size_t n);
 void text_keep(struct text_rewrite *w, size_t n);
 void text_put(struct text_rewrite *w, const char *data, size_t n, size_t taken);
 void text_drop(struct text_rewrite *w, size_t n);

@@ -11,7 +11,7 @@
 #include "formats/tokenizer_spm.h"
 #include "lib/base/err.h"
 #include "lib/text/decode.h"
-#include "lib/text/tokenizer.h"
+#include "lib/text/tokenizer_parts.h"
 #include "tests/corrupt.h"
 #include "tests/tap.h"
 
@@ -225,6 +225,54 @@ static void test_long(void)
 		check_long(line);
 	tap_is_u64(n, 8, "long texts");
 	free(data);
+}
+
+/* A long text some tokens at a time: the same ones, with user-defined pieces and unknown characters at every place. */
+static void some_at_a_time(const char *name)
+{
+	enum { N = 400000 };
+	static const char *const parts[] = {
+		"the", MARK, "a", "\xE2\x82\xAC", "<tag>", "\xF0\x9F\x98\x80", "b", "    "
+	};
+	struct model_tokens all = { 0 }, some = { 0 };
+	struct buffer b = { 0 };
+	size_t at = 0, calls = 0, seen = 0, wrong = 0, most = 0;
+	struct model_scratch *scratch;
+	const struct text_model *model;
+	struct bytes text;
+	struct model m;
+
+	if (!model_open(&m, name, false))
+		return;
+	read_much(&m);
+	model = m.tokenizer->model;
+	tap_works(model_scratch_new(&scratch, model), "scratch");
+	for (uint32_t x = 1; b.size < N; x = x * 1664525 + 1013904223)
+		buffer_put_text(&b, parts[x >> 29]);
+	text = buffer_bytes(&b);
+	tap_works(text_model_encode(model, scratch, text, &all), "%s: at once", name);
+	for (; at < text.size && calls < 100; calls++, seen += some.n) {
+		some.n = 0;
+		wrong += text_model_encode_from(model, scratch, text, &at, &some) < 0;
+		most = some.n > most ? some.n : most;
+		for (size_t i = 0; i < some.n; i++)
+			wrong += seen + i >= all.n || memcmp(&some.items[i], &all.items[seen + i],
+							     sizeof(*all.items)) != 0;
+	}
+	tap_is_u64(wrong, 0, "%s: the same tokens", name);
+	tap_is_u64(seen, all.n, "%s: all of them", name);
+	tap_ok(most < 70000 && calls > 1, "%s: %zu calls, at most %zu at once", name, calls, most);
+	free(all.items);
+	free(some.items);
+	buffer_free(&b);
+	model_scratch_free(scratch);
+	model_close(&m);
+}
+
+static void test_some_at_a_time(void)
+{
+	some_at_a_time("spm/user.model");
+	some_at_a_time("spm/parts.model");
 }
 
 /* --- the cases --- */
@@ -531,6 +579,7 @@ int main(void)
 	tap_run(test_golden_after_much_text);
 	tap_run(test_golden_invalid);
 	tap_run(test_long);
+	tap_run(test_some_at_a_time);
 	tap_run(test_A01_dummy_prefix);
 	tap_run(test_A02_round_trip);
 	tap_run(test_A04_after_special);

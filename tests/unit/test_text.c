@@ -149,7 +149,7 @@ static void test_grows(void)
 	tap_is_u64(sum, 1 + 27500 + 2, "every byte has a span");
 }
 
-/* Spans far into a document, and longer than a character. */
+/* Spans far into a document. */
 static void test_wide(void)
 {
 	struct text_rewrite w;
@@ -170,18 +170,72 @@ static void test_wide(void)
 	}
 	tap_works(text_set(&in, "a\x80", 2, 0xFFFFFFFD, true), "not UTF-8, far away");
 	is_span(&in, 0, 1, 0xFFFFFFFD, 0xFFFFFFFF, "its span");
-	tap_works(text_set(&in, "ab", 2, 0, true), "set");
+	text_free(&part);
+}
+
+/* Spans that end where the next one begins, and are longer than characters. */
+static void test_chained(void)
+{
+	struct text_rewrite w;
+	struct text part = { 0 };
+
+	for (size_t i = 0; i < 2; i++) {
+		uint32_t at = i ? 0xFFFFFF00 : 0;
+
+		tap_works(text_set(&in, "abc", 3, at, true), "set");
+		text_rewrite_begin(&w, &in, &out);
+		text_rewrite_chained(&w);
+		text_keep(&w, 3);
+		out.narrow[2] = at + 90;
+		out.end = at + 100;
+		tap_works(text_rewrite_end(&w), "end");
+		is_span(&out, 0, 1, at, at + 1, "as it was");
+		is_span(&out, 1, 2, at + 1, at + 90, "up to the next");
+		is_span(&out, 2, 3, at + 90, at + 100, "up to the end");
+		tap_works(text_cut(&part, &out, 1, 2), "cut");
+		is_span(&part, 0, 1, at + 1, at + 90, "the part");
+		tap_works(text_cut(&part, &out, 1, 3), "cut to its end");
+		is_span(&part, 1, 2, at + 90, at + 100, "the end");
+		text_rewrite_begin(&w, &out, &part);
+		text_put(&w, "-", 1, 0);
+		tap_works(text_rewrite_end(&w), "rewritten again");
+		is_span(&part, 0, 1, at, at + 1, "what was put");
+		is_span(&part, 2, 3, at + 1, at + 90, "it stays");
+		is_span(&part, 3, 4, at + 90, at + 100, "so does the last");
+	}
+	text_free(&part);
+}
+
+/* What is put before a text as it stood there has no spans of its own. */
+static void test_lead(void)
+{
+	struct text_rewrite w;
+	struct text part = { 0 };
+
+	tap_works(text_set(&in, "\xC3\xA9z", 3, 10, true), "set");
 	text_rewrite_begin(&w, &in, &out);
-	text_rewrite_wide(&w);
-	text_keep(&w, 2);
-	out.spans[1].to = 100;
+	tap_ok(text_rewrite_lead(&w, "__", 2), "a lead");
 	tap_works(text_rewrite_end(&w), "end");
-	is_span(&out, 0, 1, 0, 1, "as it was");
-	is_span(&out, 1, 2, 1, 100, "as it was set");
+	is_text(&out, "__\xC3\xA9z", "the text");
+	tap_ok(out.plain, "is plain");
+	is_span(&out, 0, 1, 10, 12, "the first byte of it");
+	is_span(&out, 1, 2, 10, 12, "the last byte of it");
+	is_span(&out, 3, 4, 10, 12, "the first character");
+	is_span(&out, 4, 5, 12, 13, "the second");
+	tap_works(text_cut(&part, &out, 1, 5), "cut within it");
+	is_span(&part, 0, 2, 10, 12, "a part of it");
+	is_span(&part, 3, 4, 12, 13, "and the end");
+	tap_works(text_cut(&part, &out, 4, 5), "cut behind it");
+	is_span(&part, 0, 1, 12, 13, "the end");
 	text_rewrite_begin(&w, &out, &part);
+	tap_ok(!text_rewrite_lead(&w, "-", 1), "no lead before another");
 	text_put(&w, "-", 1, 0);
-	tap_works(text_rewrite_end(&w), "rewritten again");
-	is_span(&part, 2, 3, 1, 100, "it stays");
+	tap_works(text_rewrite_end(&w), "end");
+	is_span(&part, 0, 3, 10, 12, "both");
+	is_span(&part, 5, 6, 12, 13, "and the end");
+	tap_works(text_set(&in, "a\x80", 2, 0, true), "not UTF-8");
+	text_rewrite_begin(&w, &in, &out);
+	tap_ok(!text_rewrite_lead(&w, "-", 1), "no lead");
 	text_free(&part);
 }
 
@@ -223,6 +277,8 @@ int main(void)
 	tap_run(test_changes);
 	tap_run(test_grows);
 	tap_run(test_wide);
+	tap_run(test_chained);
+	tap_run(test_lead);
 	tap_run(test_cuts);
 	text_free(&in);
 	text_free(&out);
