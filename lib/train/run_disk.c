@@ -3,13 +3,18 @@
 #define _GNU_SOURCE /* RENAME_EXCHANGE */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/err.h"
+#include "lib/base/memory.h"
 #include "lib/train/run_parts.h"
+
+#define STACK ((size_t)128 << 10) /* of a thread that only closes */
 
 int run_sync_folder(const char *path)
 {
@@ -24,17 +29,62 @@ int run_sync_folder(const char *path)
 	return result;
 }
 
-static int remove_files(int fd, const char *path, const struct run_list *l)
+/* --- removing --- */
+
+/* Files that have no name any more, held open: the disk gets their blocks back when they are closed. */
+struct held {
+	size_t n;
+	int files[RUN_FILES_MAX];
+};
+
+static void *let_go(void *arg)
+{
+	struct held *h = arg;
+
+	for (size_t i = 0; i < h->n; i++)
+		close(h->files[i]);
+	free(h);
+	return NULL;
+}
+
+static void let_go_beside(struct held *h)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	if (pthread_create(&thread, &attributes, let_go, h) != 0)
+		let_go(h);
+	pthread_attr_destroy(&attributes);
+}
+
+/* HELD may be NULL. A file that cannot be opened is removed all the same. */
+static int remove_file(int fd, const char *path, const char *name, struct held *h)
+{
+	int file = h && h->n < RUN_FILES_MAX
+			   ? openat(fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+			   : -1;
+
+	if (file >= 0)
+		h->files[h->n++] = file;
+	if (unlinkat(fd, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	return err_system("%s/%s", path, name);
+}
+
+static int remove_files(int fd, const char *path, const struct run_list *l, struct held *h)
 {
 	if (unlinkat(fd, RUN_COMPLETE, 0) == 0 && run_sync_folder(path) < 0)
 		return -1;
 	for (size_t i = 0; i < l->n; i++)
-		if (unlinkat(fd, l->names[i], 0) != 0 && errno != ENOENT)
-			return err_system("%s/%s", path, l->names[i]);
+		if (remove_file(fd, path, l->names[i], h) < 0)
+			return -1;
 	return rmdir(path) == 0 ? 0 : err_system("%s", path);
 }
 
-int run_remove_folder(const char *path)
+static int remove_folder(const char *path, struct held *h)
 {
 	struct run_list l;
 	int fd, result;
@@ -44,11 +94,30 @@ int run_remove_folder(const char *path)
 		return errno == ENOENT ? 0 : err_system("%s", path);
 	result = run_list_read(&l, path);
 	if (result == 0)
-		result = remove_files(fd, path, &l);
+		result = remove_files(fd, path, &l, h);
 	run_list_free(&l);
 	close(fd);
 	return result;
 }
+
+int run_remove_folder(const char *path)
+{
+	return remove_folder(path, NULL);
+}
+
+int run_remove_beside(const char *path)
+{
+	struct held *h = mem_new(1, sizeof(*h));
+	int result;
+
+	if (!h)
+		return -1;
+	result = remove_folder(path, h);
+	let_go_beside(h);
+	return result;
+}
+
+/* --- names --- */
 
 static int exchange_by_three(const char *a, const char *b, const char *aside)
 {

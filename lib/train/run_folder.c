@@ -233,7 +233,7 @@ int run_folder_keep(struct run_folder *r, size_t n)
 
 		if ((has_last > 0 && steps[i] == last) || (has_best > 0 && steps[i] == best))
 			continue;
-		result = path ? run_remove_folder(path) : -1;
+		result = path ? run_remove_beside(path) : -1;
 	}
 	free(steps);
 	return result;

@@ -402,9 +402,31 @@ static void test_log(void)
 	refuses(true, ERR_MISMATCH, "log.jsonl: byte 21: no line ends");
 }
 
+/* How many descriptors this process has. */
+static int n_open(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* A thread gives back what was removed: soon there are no more descriptors than N. */
+static bool soon_closed(int n)
+{
+	for (int i = 0; i < 1000 && n_open() > n; i++)
+		usleep(10000);
+	return n_open() <= n;
+}
+
 static void test_keep(void)
 {
 	struct run_folder *r;
+	int n;
 
 	new_run("keep");
 	r = opened(true, RUN_RESUME);
@@ -413,6 +435,7 @@ static void test_keep(void)
 	tap_fails(run_folder_best(r, 11), ERR_ARGUMENT, "step-11: is no whole checkpoint", "none");
 	mkdir(at("step-5"), 0777);
 	checkpoint(r, 40);
+	n = n_open();
 	tap_works(run_folder_keep(r, 4), "keep 4");
 	tap_ok(there("step-20"), "there are no more");
 	tap_works(run_folder_keep(r, 2), "keep 2");
@@ -422,6 +445,7 @@ static void test_keep(void)
 	tap_works(run_folder_keep(r, 0), "keep none");
 	tap_ok(!there("step-10") && there("step-30") && there("step-40"), "but last and best");
 	tap_ok(there("step-5"), "what is not whole is not counted");
+	tap_ok(soon_closed(n), "what was removed is given back to the disk");
 	run_folder_close(r);
 }
 
