@@ -15,7 +15,8 @@
 #define ESCAPE_MAX 6		  /* bytes of an escape */
 #define PIECE	   ((size_t)4096) /* bytes that room is made for at once */
 
-_Static_assert(2 * SCAN_BLOCK <= JSON_BEHIND, "a block is read behind one that is read behind the text");
+_Static_assert(2 * SCAN_BLOCK <= JSON_BEHIND,
+	       "a block is read behind one that is read behind the text");
 
 /* The escape of C, which needs one, to OUT; returns OUT's new end. */
 static char *put_escape(char *out, unsigned char c)

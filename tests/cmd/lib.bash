@@ -229,6 +229,29 @@ fault_came()
 	[ -s "$fault_log" ]
 }
 
+# each_kill NAME COMMAND...: stopped before what it writes has its NAME, a signal that can be caught leaves the folder as it
+# was, and after one that cannot be there is nothing of that name.
+each_kill()
+{
+	local name=$1 signal pid code before
+
+	shift
+	needs_shim
+	before=$(ls -A)
+	for signal in TERM INT HUP KILL; do
+		env --default-signal=INT FAULT=fsync:1:stop FAULT_LOG="$fault_log" LD_PRELOAD="$SHIM" "$@" &
+		pid=$!
+		until [ "$(sed -E 's/.*\) //; s/ .*//' "/proc/$pid/stat")" = T ]; do sleep 0.02; done
+		kill -"$signal" "$pid"
+		kill -CONT "$pid" || [ "$signal" = KILL ]
+		code=0
+		wait "$pid" || code=$?
+		[ "$code" = $((128 + $(kill -l "$signal"))) ] || complain "SIG$signal: exit status $code"
+		[ ! -e "$name" ] || complain "SIG$signal left $name"
+		[ "$signal" = KILL ] || [ "$(ls -A)" = "$before" ] || complain "SIG$signal left: $(ls -A)"
+	done
+}
+
 # each_fault CALL WHAT CMD [ARG...]: WHAT at the first CALL, the second, ... until there is none
 # left. Every run ends in success or in a one-line error; a function after_fault, where the test has
 # one, looks at what a run left. Fails if no run met a fault.

@@ -412,25 +412,8 @@ after_fault()
 	each_fault read EIO tokenize -q -t tokenizer.json -o x.tokens "$HARD"
 }
 
-# Stopped before the file has its name: a signal that can be caught removes it, and after one that cannot be there is none
-# of that name.
 @test 'a kill leaves nothing under the name' {
-	local signal pid code
-
-	needs_shim
-	for signal in TERM INT HUP KILL; do
-		env --default-signal=INT FAULT=fsync:1:stop FAULT_LOG="$fault_log" LD_PRELOAD="$SHIM" \
-			tokenize -q -t tokenizer.json -o x.tokens "$HARD" &
-		pid=$!
-		until [ "$(sed -E 's/.*\) //; s/ .*//' "/proc/$pid/stat")" = T ]; do sleep 0.02; done
-		kill -"$signal" "$pid"
-		kill -CONT "$pid" || [ "$signal" = KILL ]
-		code=0
-		wait "$pid" || code=$?
-		[ "$code" = $((128 + $(kill -l "$signal"))) ] || complain "SIG$signal: exit status $code"
-		[ ! -e x.tokens ] || complain "SIG$signal left x.tokens"
-		[ "$signal" = KILL ] || [ "$(ls -A)" = tokenizer.json ] || complain "SIG$signal left: $(ls -A)"
-	done
+	each_kill x.tokens tokenize -q -t tokenizer.json -o x.tokens "$HARD"
 }
 
 @test 'the page: options and examples' {

@@ -389,6 +389,11 @@ after_fault()
 	each_fault read EIO train-tokenizer -q -v 270 --raw -o t.json text
 }
 
+@test 'a kill leaves nothing under the name' {
+	each_kill t.json train-tokenizer -q -v 270 --allow-fewer --raw -o t.json text
+	each_kill tok train-tokenizer -q -v 270 --allow-fewer --raw -o tok/ text
+}
+
 # A merge asks for memory as the one before it did: a few of them are as good as many.
 @test 'out of memory, anywhere' {
 	local kind
@@ -413,24 +418,6 @@ after_fault()
 	same_bytes want.json got.json
 	refuses train-tokenizer -q -v 400 --memory 4M --raw -o t.json many
 	one_line_error 'memory'
-}
-
-@test 'a signal removes what is half-written' {
-	local signal code pid
-
-	needs_shim
-	for signal in TERM INT HUP; do
-		env --default-signal=INT FAULT=fsync:1:stop FAULT_LOG="$fault_log" LD_PRELOAD="$SHIM" \
-			train-tokenizer -q -v 300 --raw -o tok/ text &
-		pid=$!
-		until [ "$(sed -E 's/.*\) //; s/ .*//' "/proc/$pid/stat")" = T ]; do sleep 0.02; done
-		kill -"$signal" "$pid"
-		kill -CONT "$pid"
-		code=0
-		wait "$pid" || code=$?
-		[ "$code" = $((128 + $(kill -l "$signal"))) ] || complain "SIG$signal: exit status $code"
-		[ "$(ls -A)" = text ] || complain "SIG$signal left: $(ls -A)"
-	done
 }
 
 @test 'a closed stdout, and a reader that left' {
