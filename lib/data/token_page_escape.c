@@ -40,6 +40,12 @@ static bool is_unseen(uint32_t c)
 	       (c >= 0xE0000 && c <= 0xE0FFF);
 }
 
+/* What is seen in a word or an emoji alone: joiners, and marks that choose a picture. */
+static bool is_joining(uint32_t c)
+{
+	return c == 0x200C || c == 0x200D || (c >= 0xFE00 && c <= 0xFE0F);
+}
+
 /* Control characters by their names in ASCII, others by number. */
 static void put_name(struct buffer *b, uint32_t c)
 {
@@ -57,7 +63,8 @@ static void put_name(struct buffer *b, uint32_t c)
 	buffer_put_text(b, "</s>");
 }
 
-static void put_character(struct buffer *b, struct bytes c, uint32_t code_point)
+/* ALONE: nothing stands beside C in its token. */
+static void put_character(struct buffer *b, struct bytes c, uint32_t code_point, bool alone)
 {
 	if (code_point == ' ')
 		buffer_put_text(b, "<s> </s>");
@@ -65,7 +72,8 @@ static void put_character(struct buffer *b, struct bytes c, uint32_t code_point)
 		buffer_put_text(b, "<s class=n>\n</s>");
 	else if (code_point == '\t')
 		buffer_put_text(b, "<s class=h>\t</s>");
-	else if (!printable_length(c.data, c.size) || is_unseen(code_point))
+	else if (!printable_length(c.data, c.size) || is_unseen(code_point) ||
+		 (alone && is_joining(code_point)))
 		put_name(b, code_point);
 	else
 		html_escape(b, c);
@@ -78,7 +86,7 @@ void html_text(struct buffer *b, struct bytes text)
 		size_t n = utf8_decode(text.data + i, text.size - i, &c);
 
 		if (n)
-			put_character(b, (struct bytes){ text.data + i, n }, c);
+			put_character(b, (struct bytes){ text.data + i, n }, c, n == text.size);
 		else
 			buffer_format(b, "<s class=c>%02X</s>", (unsigned char)text.data[i]);
 		i += n ? n : 1;

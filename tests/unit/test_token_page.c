@@ -34,6 +34,10 @@ static void test_text(void)
 	IS_HTML("\xe2\x80\xa8", "<s class=c>U+2028</s>");
 	IS_HTML("\xe2\x80\x8b\xef\xbb\xbf", "<s class=c>U+200B</s><s class=c>U+FEFF</s>");
 	IS_HTML("\xf3\xa0\x81\x81", "<s class=c>U+E0041</s>");
+	/* Joiners and the like by themselves; in a word or an emoji they do what they are for. */
+	IS_HTML("\xe2\x80\x8d", "<s class=c>U+200D</s>");
+	IS_HTML("\xef\xb8\x8f", "<s class=c>U+FE0F</s>");
+	IS_HTML("\xe2\x9d\xa4\xef\xb8\x8f", "\xe2\x9d\xa4\xef\xb8\x8f");
 	IS_HTML("\xc2\x80", "<s class=c>U+0080</s>");
 	IS_HTML("\xe6\xad<", "<s class=c>E6</s><s class=c>AD</s>&lt;");
 	IS_HTML("\xc3\xb6\xf0\x9f\x98\x80", "\xc3\xb6\xf0\x9f\x98\x80");
