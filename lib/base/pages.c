@@ -3,16 +3,22 @@
 
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "lib/base/err.h"
 #include "lib/base/size.h"
 
-#define PAGE	  ((size_t)4096)
 #define HUGE_PAGE ((size_t)2 << 20)
 #define ROOM	  ((size_t)64 << 20)
 #define SMALL	  ((size_t)256 << 10) /* has pages of its own: a room would cost a huge page */
 
-/* SIZE, a multiple of ALIGN, as whole ones of it. False when there is no such number. */
+/* What can be given back by itself. */
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* SIZE in whole ALIGNs, at least one. False when there is no such number. */
 static bool round_up(size_t size, size_t align, size_t *out)
 {
 	size_t more = size ? size : 1;
@@ -72,7 +78,7 @@ void *pages_take(struct pages *p, size_t size)
 	size_t whole;
 	char *data;
 
-	if (!round_up(size, PAGE, &whole)) {
+	if (!round_up(size, page_size(), &whole)) {
 		err_memory(size);
 		return NULL;
 	}
@@ -90,7 +96,7 @@ void pages_give(void *data, size_t size)
 {
 	size_t whole;
 
-	if (data && round_up(size, PAGE, &whole))
+	if (data && round_up(size, page_size(), &whole))
 		munmap(data, whole);
 }
 

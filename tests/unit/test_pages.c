@@ -36,7 +36,7 @@ int main(void)
 		data[i] = pages_take(&p, sizes[i]);
 		if (!tap_ok(data[i] != NULL, "%zu bytes", sizes[i]))
 			return tap_done();
-		aligned = aligned && (uintptr_t)data[i] % 4096 == 0;
+		aligned = aligned && (uintptr_t)data[i] % (uintptr_t)sysconf(_SC_PAGESIZE) == 0;
 		zero = zero && is_zero(data[i], sizes[i]);
 		memset(data[i], (int)i + 1, sizes[i]);
 	}
