@@ -90,25 +90,22 @@ static bool is_empty(const struct attention *t, const struct few_state *s)
 	return true;
 }
 
+/* Without branches: which largest is the larger cannot be foretold. A NaN comes by the sum. */
 static void join(const struct attention *t, struct few_state *all, const struct few_state *s)
 {
 	if (is_empty(t, s))
 		return;
 	for (size_t h = 0; h < t->group; h++) {
-		float m = all->most[h], n = s->most[h], most = n > m || n != n ? n : m;
-		float safe = most == -INFINITY ? 0 : most;
-		float factors[SIMD_WIDTH] = { m - safe, n - safe };
-		vf32 old, new;
+		vf32 m = simd_f32(all->most[h]), n = simd_f32(s->most[h]), most = simd_max(m, n);
+		vf32 safe = simd_keep(most > simd_f32(-INFINITY), most);
+		vf32 old = simd_exp_below(m - safe), new = simd_exp_below(n - safe);
 		float *o = all->out + h * t->value_dim;
 		const float *x = s->out + h * t->value_dim;
 
-		simd_store(factors, simd_exp_below(simd_load(factors)));
-		old = simd_f32(factors[0]);
-		new = simd_f32(factors[1]);
 		for (size_t e = 0; e < t->value_dim; e += SIMD_WIDTH)
 			simd_store(o + e, simd_fma(simd_load(x + e), new, simd_load(o + e) * old));
-		all->sum[h] = all->sum[h] * factors[0] + s->sum[h] * factors[1];
-		all->most[h] = most;
+		all->sum[h] = all->sum[h] * old[0] + s->sum[h] * new[0];
+		all->most[h] = most[0];
 	}
 }
 
