@@ -50,12 +50,11 @@ SIMD_INLINE vf32 stretch_scale(enum dtype d, const uint8_t *p)
 #endif
 }
 
-/* The vector at element I of the stretch at P. */
-SIMD_INLINE vf32 stretch_load(enum dtype d, const uint8_t *p, size_t i, vf32 scale)
+/* The vector at element I of the stretch at P, not scaled. */
+SIMD_INLINE vf32 stretch_load(enum dtype d, const uint8_t *p, size_t i)
 {
 	if (d == DTYPE_Q8_0)
-		return scale *
-		       dequant_floats((const int8_t *)p + offsetof(struct block_q8_0, qs) + i);
+		return dequant_floats((const int8_t *)p + offsetof(struct block_q8_0, qs) + i);
 	return vector_load(d, p + operand_bytes(d, (ptrdiff_t)i));
 }
 
@@ -139,8 +138,10 @@ SIMD_INLINE void key_scores(enum dtype d, size_t heads, const uint8_t *const *p,
 				x[h] = simd_load(q + (s + i) * heads + h * SIMD_WIDTH);
 			SIMD_UNROLL
 			for (size_t j = 0; j < keys; j++) {
-				vf32 k = stretch_load(d, p[j] + at, i, simd_broadcast(scale + j));
+				vf32 k = stretch_load(d, p[j] + at, i);
 
+				if (d == DTYPE_Q8_0)
+					k *= simd_broadcast(scale + j);
 				SIMD_UNROLL
 				for (size_t h = 0; h < heads; h++)
 					sum[h][j] = simd_fma(x[h], k, sum[h][j]);
@@ -251,8 +252,9 @@ SIMD_INLINE void sum_values(enum dtype d, size_t heads, const uint8_t *const *p,
 			    size_t i, size_t n, const float *weights, size_t value_dim,
 			    const uint8_t *soon, float *out)
 {
-	const size_t vectors = vectors_for(heads),
-		     bytes = stretch_bytes(d) * vectors * SIMD_WIDTH / FEW_STRETCH;
+	const size_t vectors = vectors_for(heads);
+	const bool scales_weights = heads < vectors; /* what is fewer */
+	const size_t bytes = stretch_bytes(d) * vectors * SIMD_WIDTH / FEW_STRETCH;
 	vf32 sum[FEW_TOGETHER][VECTORS];
 
 	SIMD_UNROLL
@@ -266,11 +268,17 @@ SIMD_INLINE void sum_values(enum dtype d, size_t heads, const uint8_t *const *p,
 		ask(soon, bytes);
 		soon = later(soon, bytes);
 		SIMD_UNROLL
-		for (size_t h = 0; h < heads; h++)
+		for (size_t h = 0; h < heads; h++) {
 			by[h] = simd_broadcast(weights + h * FEW_SCORES + j);
+			if (d == DTYPE_Q8_0 && scales_weights)
+				by[h] *= scale;
+		}
 		SIMD_UNROLL
 		for (size_t v = 0; v < vectors; v++) {
-			vf32 x = stretch_load(d, p[j] + at, i + v * SIMD_WIDTH, scale);
+			vf32 x = stretch_load(d, p[j] + at, i + v * SIMD_WIDTH);
+
+			if (d == DTYPE_Q8_0 && !scales_weights)
+				x *= scale;
 
 			SIMD_UNROLL
 			for (size_t h = 0; h < heads; h++)
