@@ -4,9 +4,9 @@
  * Scores are held with keys down and columns (queries of all heads of a group) across, so that the largest score, the sum and the
  * rescaling are vectors over columns. For each tile of columns and of keys:
  *
- *	s = k q^T,  m' = max(m, max s),  p = exp(s - m'),  l = l exp(m - m') + sum p,  o = o exp(m - m') + p^T v
+ *	s = k q^T,  m' = max(m, max s),  p = 2^(s - m'),  l = l 2^(m - m') + sum p,  o = o 2^(m - m') + p^T v
  *
- * and out = o / l, log-sum-exp = m + log l. Of these q is turned once; k, p and v are multiplied as they lie. Floor: the
+ * with q times log2 e, and out = o / l, log-sum-exp = m ln 2 + log l. Of these q is turned once; k, p and v are multiplied as they lie. Floor: the
  * multiply-adds of the two products; an exponential a score.
  *
  * Phase 0 finds where keys stand and, when more than one tile of columns wants them, brings K and V of all heads to f32, row by
@@ -134,6 +134,7 @@ struct work {
 	const float *key, *value, *next;   /* of the tile; those of the next, or NULL */
 	struct attention_keys k;
 	size_t tile, keys;			      /* of the tile */
+	bool whole;				      /* all columns see all of them */
 	struct attention_span seen[ATTENTION_PANELS]; /* keys that the panel sees */
 	struct room r;
 };
@@ -166,7 +167,7 @@ static float *score_at(const struct work *w, size_t j, size_t panel, size_t v)
 
 static void cap_scores(const struct work *w, size_t panel)
 {
-	vf32 cap = simd_f32((float)w->t->a->soft_cap);
+	vf32 cap = simd_f32((float)(w->t->a->soft_cap * ATTENTION_LOG2_E));
 
 	EACH_SCORE(w, panel, j, v)
 	{
@@ -180,7 +181,7 @@ static void cap_scores(const struct work *w, size_t panel)
 static void add_to_scores(const struct work *w, size_t panel)
 {
 	const struct attention *t = w->t;
-	const vf32 never = simd_f32(-INFINITY);
+	const vf32 never = simd_f32(-INFINITY), unit = simd_f32((float)ATTENTION_LOG2_E);
 	size_t to = w->seen[panel].to;
 
 	for (size_t c = 0; c < GEMM_COLUMNS; c++) {
@@ -196,8 +197,9 @@ static void add_to_scores(const struct work *w, size_t panel)
 	{
 		float *at = score_at(w, j, panel, v);
 		vf32 added = simd_load(w->r.added + j * GEMM_COLUMNS + v * SIMD_WIDTH);
+		vf32 sum = simd_fma(added, unit, simd_load(at));
 
-		simd_store(at, simd_select(added == never, simd_load(at) + added, never));
+		simd_store(at, simd_select(added == never, sum, never));
 	}
 }
 
@@ -227,28 +229,64 @@ static void hide(const struct work *w, size_t panel)
 	}
 }
 
-/* p = exp(s - m'); the running m and l of vector V of the panel; what o is to be multiplied by. */
-static void exponentials(const struct work *w, size_t panel, size_t v)
+/* The largest scores of both vectors of the panel, and those so far. */
+static void find_most(const struct work *w, size_t panel, vf32 most[2])
 {
-	size_t c = panel * GEMM_COLUMNS + v * SIMD_WIDTH;
-	size_t from = w->seen[panel].from, to = w->seen[panel].to;
-	vf32 before = simd_load(w->r.most + c), m = before, safe, factor, l = { 0 };
+	const float *s = score_at(w, w->seen[panel].from, panel, 0);
+	size_t n = w->seen[panel].to - w->seen[panel].from;
 
-	for (size_t j = from; j < to; j++)
-		m = simd_max(m, simd_load(score_at(w, j, panel, v)));
-	/* No key seen yet: any number that is not infinite. */
-	safe = simd_select(m == simd_f32(-INFINITY), m, (vf32){ 0 });
-	for (size_t j = from; j < to; j++) {
-		float *s = score_at(w, j, panel, v);
-		vf32 p = simd_exp_below(simd_load(s) - safe);
-
-		simd_store(s, p);
-		l += p;
+	for (size_t j = 0; j < n; j++, s += ATTENTION_TILE) {
+		most[0] = simd_max(most[0], simd_load(s));
+		most[1] = simd_max(most[1], simd_load(s + SIMD_WIDTH));
 	}
-	factor = simd_exp_below(before - safe);
-	simd_store(w->r.sum + c, simd_fma(simd_load(w->r.sum + c), factor, l));
-	simd_store(w->r.most + c, m);
-	simd_store(w->r.factor + c, factor);
+}
+
+/* p = 2^(s - m) to where s is; their sums. Two keys at a time, and a last one. */
+static void raise_scores(const struct work *w, size_t panel, const vf32 m[2], vf32 sum[2])
+{
+	float *s = score_at(w, w->seen[panel].from, panel, 0);
+	size_t n = w->seen[panel].to - w->seen[panel].from;
+	vf32 x[4];
+
+	for (; n >= 2; n -= 2, s += 2 * ATTENTION_TILE) {
+		for (size_t i = 0; i < 4; i++)
+			x[i] = simd_load(s + i / 2 * ATTENTION_TILE + i % 2 * SIMD_WIDTH) -
+			       m[i % 2];
+		attention_powers(x, 4);
+		for (size_t i = 0; i < 4; i++) {
+			simd_store(s + i / 2 * ATTENTION_TILE + i % 2 * SIMD_WIDTH, x[i]);
+			sum[i % 2] += x[i];
+		}
+	}
+	for (size_t i = 0; i < 2 * n; i++) {
+		x[0] = simd_load(s + i * SIMD_WIDTH) - m[i];
+		attention_powers(x, 1);
+		simd_store(s + i * SIMD_WIDTH, x[0]);
+		sum[i] += x[0];
+	}
+}
+
+/* p = 2^(s - m'); the running m and l of the panel; what o is to be multiplied by. */
+static void exponentials(const struct work *w, size_t panel)
+{
+	size_t c = panel * GEMM_COLUMNS;
+	vf32 most[2], safe[2], factor[2], sum[2] = { { 0 } };
+
+	for (size_t v = 0; v < 2; v++)
+		most[v] = simd_load(w->r.most + c + v * SIMD_WIDTH);
+	find_most(w, panel, most);
+	for (size_t v = 0; v < 2; v++) {
+		/* No key seen yet: any number that is not infinite. */
+		safe[v] = simd_select(most[v] == simd_f32(-INFINITY), most[v], (vf32){ 0 });
+		factor[v] = simd_load(w->r.most + c + v * SIMD_WIDTH) - safe[v];
+	}
+	attention_powers(factor, 2);
+	raise_scores(w, panel, safe, sum);
+	for (size_t v = 0; v < 2; v++, c += SIMD_WIDTH) {
+		simd_store(w->r.sum + c, simd_fma(simd_load(w->r.sum + c), factor[v], sum[v]));
+		simd_store(w->r.most + c, most[v]);
+		simd_store(w->r.factor + c, factor[v]);
+	}
 }
 
 static void attend(const struct work *w, size_t panel)
@@ -260,11 +298,10 @@ static void attend(const struct work *w, size_t panel)
 		cap_scores(w, panel);
 	if (w->t->bias || w->t->mask)
 		add_to_scores(w, panel);
-	if (!attention_all_see(&w->columns, c, c + GEMM_COLUMNS, &w->k, tile + w->seen[panel].from,
-			       tile + w->seen[panel].to))
+	if (!w->whole && !attention_all_see(&w->columns, c, c + GEMM_COLUMNS, &w->k,
+					    tile + w->seen[panel].from, tile + w->seen[panel].to))
 		hide(w, panel);
-	for (size_t v = 0; v < ATTENTION_VECTORS; v++)
-		exponentials(w, panel, v);
+	exponentials(w, panel);
 }
 
 /* What a panel did not see of keys FROM to TO - 1 is 0. */
@@ -272,6 +309,8 @@ static void clear_rest(const struct work *w, size_t panel, struct attention_span
 {
 	struct attention_span seen = w->seen[panel];
 
+	if (w->whole)
+		return;
 	for (size_t j = all.from; j < all.to; j++)
 		if (j < seen.from || j >= seen.to)
 			memset(score_at(w, j, panel, 0), 0, GEMM_COLUMNS * sizeof(float));
@@ -280,30 +319,37 @@ static void clear_rest(const struct work *w, size_t panel, struct attention_span
 		w->r.factor[c] = 1;
 }
 
-/* o = o factor + p^T v, GEMM_ROWS columns at a time over the keys that their panels see. */
-static void add_values(const struct work *w)
+/* o = o factor + p^T v of columns C to C + GEMM_ROWS - 1, over the keys that their panels see. */
+static void add_values_to(const struct work *w, size_t c, struct attention_span s)
 {
 	size_t step = w->value_step;
+	struct attention_matrix p = { w->r.scores + c + s.from * ATTENTION_TILE, ATTENTION_TILE };
+	const float *value = w->value + s.from * step;
 
 	for (size_t e = 0; e < step; e += GEMM_COLUMNS)
-		for (size_t c = 0; c < w->n; c += GEMM_ROWS) {
-			struct attention_span s = attention_union(w->seen, c, c + GEMM_ROWS);
+		LEVEL_NAME(attention_add_across)
+	(p, (struct attention_matrix){ value + e, step }, s.to - s.from, w->r.factor + c,
+	 w->r.out + c * step + e, step);
+}
 
-			if (s.from == s.to)
-				continue;
-			LEVEL_NAME(attention_add_across)
-			((struct attention_matrix){ w->r.scores + c + s.from * ATTENTION_TILE,
-						    ATTENTION_TILE },
-			 (struct attention_matrix){ w->value + s.from * step + e, step },
-			 s.to - s.from, w->r.factor + c, w->r.out + c * step + e, step);
-		}
+static void add_values(const struct work *w)
+{
+	struct attention_span s = { 0, w->keys };
+
+	for (size_t c = 0; c < w->n; c += GEMM_ROWS) {
+		if (!w->whole)
+			s = attention_union(w->seen, c, c + GEMM_ROWS);
+		if (s.from < s.to)
+			add_values_to(w, c, s);
+	}
 }
 
 /* --- a tile of columns --- */
 
 static void begin(const struct work *w, const struct attention *t)
 {
-	attention_load_columns(t, t->q, w->head, w->first, w->n, t->scale, t->dim, w->r.rows);
+	attention_load_columns(t, t->q, w->head, w->first, w->n,
+			       (float)(t->scale * ATTENTION_LOG2_E), t->dim, w->r.rows);
 	attention_turn(w->r.rows, t->dim, t->dim, w->r.q);
 	memset(w->r.out, 0, ATTENTION_TILE * w->value_step * sizeof(float));
 	for (size_t c = 0; c < ATTENTION_TILE; c++) {
@@ -328,7 +374,8 @@ static void finish(const struct kernel_call *c, const struct work *w, const stru
 		operand_store(out->dtype, o, (uint8_t *)out->data + operand_bytes(out->dtype, at),
 			      t->value_dim);
 		((float *)lse->data)[(ptrdiff_t)row * lse->stride[0] +
-				     (ptrdiff_t)head * lse->stride[1]] = w->r.most[i] + logf(sum);
+				     (ptrdiff_t)head * lse->stride[1]] =
+			w->r.most[i] * (float)ATTENTION_LN_2 + logf(sum);
 	}
 }
 
@@ -339,6 +386,8 @@ static struct attention_span find_span(const struct work *w, size_t panel)
 	struct attention_bounds q = attention_bounds_of_columns(&w->columns, c, c + GEMM_COLUMNS);
 	size_t from = first, to = first + w->keys;
 
+	if (w->whole)
+		return (struct attention_span){ 0, w->keys };
 	attention_trim_keys(&q, &w->k, &from, &to);
 	if (from == to)
 		return (struct attention_span){ 0, 0 };
@@ -370,6 +419,7 @@ static void attend_tile(const struct kernel_call *c, struct work *w)
 	if (!attention_may_see(&w->columns.all, &w->k.all[w->tile]))
 		return;
 	w->keys = keys_in(w->t, w->tile);
+	w->whole = attention_whole(&w->columns, &w->k, w->tile);
 	memset(w->seen, 0, sizeof(w->seen));
 	for (size_t p = 0; p < panels; p++)
 		w->seen[p] = find_span(w, p);

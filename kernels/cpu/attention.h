@@ -22,6 +22,8 @@
 #define ATTENTION_PANELS  (ATTENTION_TILE / GEMM_COLUMNS)
 #define ATTENTION_VECTORS (GEMM_COLUMNS / SIMD_WIDTH)
 #define ATTENTION_SQUARE  ((size_t)ATTENTION_TILE * ATTENTION_TILE) /* scores of two tiles */
+#define ATTENTION_LOG2_E  1.4426950408889634
+#define ATTENTION_LN_2	  0.69314718055994531
 
 struct attention {
 	const struct attention_attributes *a;
@@ -110,10 +112,11 @@ struct attention_bounds {
 	int32_t low, high, first_document, last_document;
 };
 
-/* The columns of a tile. */
+/* The columns of a tile; what any of them sees, and the positions that each does. */
 struct attention_columns {
 	int32_t low[ATTENTION_TILE], high[ATTENTION_TILE], document[ATTENTION_TILE];
 	struct attention_bounds all;
+	int32_t common_low, common_high;
 };
 
 SIMD_INLINE struct attention_bounds attention_bounds_of_columns(const struct attention_columns *q,
@@ -143,6 +146,13 @@ SIMD_INLINE void attention_columns_of(const struct attention *t, size_t first, s
 		out->document[c] = t->q_documents ? attention_integer(t->q_documents, i) : 0;
 	}
 	out->all = attention_bounds_of_columns(out, 0, ATTENTION_TILE);
+	out->common_low = 0;
+	out->common_high = INT32_MAX;
+	for (size_t c = 0; c < ATTENTION_TILE; c++) {
+		out->common_low = out->low[c] > out->common_low ? out->low[c] : out->common_low;
+		out->common_high =
+			out->high[c] < out->common_high ? out->high[c] : out->common_high;
+	}
 }
 
 /* --- keys: position and document of each, in whole tiles --- */
@@ -150,14 +160,15 @@ SIMD_INLINE void attention_columns_of(const struct attention *t, size_t first, s
 struct attention_keys {
 	int32_t *position, *document; /* [tiles * ATTENTION_TILE] */
 	struct attention_bounds *all; /* [tiles] */
+	int32_t *missing;	      /* [tiles]: 1 where some key is not there */
 };
 
 /* Their memory, in floats: FIRST points to so many. */
 SIMD_INLINE size_t attention_keys_size(const struct attention *t)
 {
-	return attention_up(
-		t->tiles * (2 * ATTENTION_TILE + sizeof(struct attention_bounds) / sizeof(float)),
-		16);
+	return attention_up(t->tiles * (2 * ATTENTION_TILE +
+					sizeof(struct attention_bounds) / sizeof(float) + 1),
+			    16);
 }
 
 SIMD_INLINE struct attention_keys attention_keys_in(const struct attention *t, void *first)
@@ -166,6 +177,7 @@ SIMD_INLINE struct attention_keys attention_keys_in(const struct attention *t, v
 
 	k.document = k.position + t->tiles * ATTENTION_TILE;
 	k.all = (struct attention_bounds *)(void *)(k.document + t->tiles * ATTENTION_TILE);
+	k.missing = (int32_t *)(k.all + t->tiles);
 	return k;
 }
 
@@ -220,12 +232,15 @@ SIMD_INLINE void attention_keys_make(const struct kernel_call *c, const struct a
 	size_t from, to;
 
 	kernel_share(t->tiles * ATTENTION_TILE, ATTENTION_TILE, c->part, c->parts, &from, &to);
+	for (size_t j = from; j < to; j += ATTENTION_TILE)
+		k->missing[j / ATTENTION_TILE] = 0;
 	for (size_t j = from; j < to; j++) {
 		int64_t at = -1;
 
 		if (j < t->keys && attention_row(t, j) >= 0)
 			at = t->k_positions ? attention_integer(t->k_positions, j) : (int64_t)j;
 		k->position[j] = at < 0 || at > last ? -1 : (int32_t)at;
+		k->missing[j / ATTENTION_TILE] |= k->position[j] < 0;
 		k->document[j] =
 			j < t->keys && t->k_documents ? attention_integer(t->k_documents, j) : 0;
 	}
@@ -240,6 +255,18 @@ SIMD_INLINE bool attention_may_see(const struct attention_bounds *q,
 {
 	return k->high >= q->low && k->low <= q->high && k->last_document >= q->first_document &&
 	       k->first_document <= q->last_document;
+}
+
+/* Whether each column of a tile sees each key of TILE: most pairs of tiles are so, and need no look at each. */
+SIMD_INLINE bool attention_whole(const struct attention_columns *q, const struct attention_keys *k,
+				 size_t tile)
+{
+	const struct attention_bounds *b = &k->all[tile];
+
+	return !k->missing[tile] && b->low >= q->common_low && b->high <= q->common_high &&
+	       b->first_document == b->last_document &&
+	       q->all.first_document == b->first_document &&
+	       q->all.last_document == b->last_document;
 }
 
 /* Keys FROM to TO - 1 but for those at both ends that no column of Q sees. */
@@ -378,6 +405,42 @@ SIMD_INLINE size_t attention_turn_of(const struct kernel_call *c, size_t round)
 	size_t part = (size_t)c->part, parts = (size_t)c->parts;
 
 	return round * parts + (round % 2 ? parts - 1 - part : part);
+}
+
+/* --- probabilities --- */
+
+/*
+ * N vectors of 2^x where x is at most 127, side by side: one waits for itself at every step. 2^f, |f| <= 1/2, by the
+ * polynomial of simd_exp_below. Below -126.5, where results would be subnormal: 0. NaN stays.
+ */
+SIMD_INLINE void attention_powers(vf32 *x, int n)
+{
+	const vf32 magic =
+		simd_f32(0x1.8p23f + 127); /* rounds, and leaves n + 127 in the low bits */
+	static const float terms[] = { 0.009671566164f, 0.05550734584f, 0.2402224118f, 0.693146974f,
+				       1.0f };
+	vf32 whole[4], p[4];
+
+	SIMD_UNROLL
+	for (int i = 0; i < n; i++)
+		x[i] = simd_max(simd_f32(-127.0f), x[i]); /* NaN stays */
+	SIMD_UNROLL
+	for (int i = 0; i < n; i++)
+		whole[i] = x[i] + magic;
+	SIMD_UNROLL
+	for (int i = 0; i < n; i++)
+		x[i] = x[i] - (whole[i] - magic);
+	SIMD_UNROLL
+	for (int i = 0; i < n; i++)
+		p[i] = simd_f32(0.001326465918f);
+	SIMD_UNROLL
+	for (int t = 0; t < 5; t++)
+		SIMD_UNROLL
+	for (int i = 0; i < n; i++)
+		p[i] = simd_fma(p[i], x[i], simd_f32(terms[t]));
+	SIMD_UNROLL
+	for (int i = 0; i < n; i++)
+		x[i] = p[i] * (vf32)((vi32)whole[i] << 23);
 }
 
 /* --- parts of a tile --- */

@@ -1,10 +1,10 @@
 /*
  * kernels/cpu/attention_grad.c - the gradient of attention in tiles, from the log-sum-exp (Dao et al. 2022; Dao 2023)
  *
- * Per head of keys, for a tile of keys and a tile of columns (queries of all heads of its group), with q times the scale and p and ds
- * of attention_slopes.c:
+ * Per head of keys, for a tile of keys and a tile of columns (queries of all heads of its group), with q times the scale and log2 e, and p
+ * and ds of attention_slopes.c:
  *
- *	dv += p^T dout,  dk += ds^T q,  dq += ds k,  D = dout . out
+ *	dv += p^T dout,  dk += ds^T q ln 2,  dq += ds k,  D = dout . out
  *
  * Of these only k and v are turned, once a tile of keys; all else is multiplied as it lies. Floor: the multiply-adds of the five
  * products; an exponential a score.
@@ -29,7 +29,7 @@ static float row_dot(const float *x, const float *y, size_t n)
 	return rows_sum(sum);
 }
 
-/* D and the log-sum-exp; a column that is not there has p = exp(s - inf) = 0. */
+/* D and the log-sum-exp times log2 e; a column that is not there has p = exp(s - inf) = 0. */
 static void load_sums(const struct attention_grad *g, const struct attention_block *b, size_t head,
 		      size_t first, size_t n)
 {
@@ -45,7 +45,8 @@ static void load_sums(const struct attention_grad *g, const struct attention_blo
 		if (c >= n)
 			continue;
 		b->lse[c] = ((const float *)lse->data)[(ptrdiff_t)row * lse->stride[0] +
-						       (ptrdiff_t)h * lse->stride[1]];
+						       (ptrdiff_t)h * lse->stride[1]] *
+			    (float)ATTENTION_LOG2_E;
 		attention_load(&g->c->in[ATTENTION_OUT], (int64_t)row, h, out);
 		b->d[c] = row_dot(b->dout + c * g->value_step, out, g->t.value_dim);
 	}
@@ -58,7 +59,8 @@ static void load_block(const struct attention_grad *g, size_t head, size_t block
 	size_t first = block * ATTENTION_TILE, n = attention_in_tile(t->columns, block);
 
 	attention_columns_of(t, first, n, b.columns);
-	attention_load_columns(t, t->q, head, first, n, t->scale, g->step, b.q);
+	attention_load_columns(t, t->q, head, first, n, (float)(t->scale * ATTENTION_LOG2_E),
+			       g->step, b.q);
 	attention_load_columns(t, &g->c->in[ATTENTION_DOUT], head, first, n, 1, g->value_step,
 			       b.dout);
 	load_sums(g, &b, head, first, n);
@@ -95,18 +97,17 @@ static void load_keys(struct attention_pair *w)
 static void add_to_keys(const struct attention_pair *w, const float *scores, const float *rows,
 			size_t step, float *out)
 {
-	for (size_t e = 0; e < step; e += GEMM_COLUMNS)
-		for (size_t j = 0; j < w->keys; j += GEMM_ROWS) {
-			struct attention_span s = attention_union(w->seen, j, j + GEMM_ROWS);
+	struct attention_span s = { 0, w->columns };
 
-			if (s.from == s.to)
-				continue;
+	for (size_t j = 0; j < w->keys; j += GEMM_ROWS) {
+		if (!w->whole)
+			s = attention_union(w->seen, j, j + GEMM_ROWS);
+		for (size_t e = 0; e < step && s.from < s.to; e += GEMM_COLUMNS)
 			LEVEL_NAME(attention_add_across)
-			((struct attention_matrix){ scores + j + s.from * ATTENTION_TILE,
-						    ATTENTION_TILE },
-			 (struct attention_matrix){ rows + s.from * step + e, step }, s.to - s.from,
-			 NULL, out + j * step + e, step);
-		}
+		((struct attention_matrix){ scores + j + s.from * ATTENTION_TILE, ATTENTION_TILE },
+		 (struct attention_matrix){ rows + s.from * step + e, step }, s.to - s.from, NULL,
+		 out + j * step + e, step);
+	}
 }
 
 /* The keys from the first to the last panel that columns C to C + GEMM_ROWS - 1 see. */
@@ -126,20 +127,18 @@ static struct attention_span keys_seen(const struct attention_pair *w, size_t c)
 
 static void add_to_queries(const struct attention_pair *w, float *dq)
 {
+	struct attention_span s = { 0, w->keys };
 	size_t step = w->g->step;
 
-	for (size_t e = 0; e < step; e += GEMM_COLUMNS)
-		for (size_t c = 0; c < w->columns; c += GEMM_ROWS) {
-			struct attention_span s = keys_seen(w, c);
-
-			if (s.from == s.to)
-				continue;
+	for (size_t c = 0; c < w->columns; c += GEMM_ROWS) {
+		if (!w->whole)
+			s = keys_seen(w, c);
+		for (size_t e = 0; e < step && s.from < s.to; e += GEMM_COLUMNS)
 			LEVEL_NAME(attention_add)
-			((struct attention_matrix){ w->r.ds + c * ATTENTION_TILE + s.from,
-						    ATTENTION_TILE },
-			 (struct attention_matrix){ w->r.key + s.from * step + e, step },
-			 s.to - s.from, dq + c * step + e, step);
-		}
+		((struct attention_matrix){ w->r.ds + c * ATTENTION_TILE + s.from, ATTENTION_TILE },
+		 (struct attention_matrix){ w->r.key + s.from * step + e, step }, s.to - s.from,
+		 dq + c * step + e, step);
+	}
 }
 
 /* Most tiles of columns see the keys of few tiles, where texts are short: what none adds to is not even cleared. */
@@ -195,6 +194,8 @@ static void run_range(const struct attention_grad *g, size_t head, size_t range)
 		load_keys(&w);
 		for (w.block = 0; w.block < g->t.blocks; w.block++)
 			run_pair(&w, range);
+		for (size_t i = 0; i < w.keys * g->step; i++)
+			w.r.dk[i] *= (float)ATTENTION_LN_2;
 		put_keys(&w, w.r.dk, g->step, &g->c->out[1]);
 		put_keys(&w, w.r.dv, g->value_step, &g->c->out[2]);
 	}

@@ -35,7 +35,7 @@ SIMD_INLINE struct attention_grad attention_grad_of(const struct kernel_call *c)
 	return g;
 }
 
-/* A tile of columns: q times the scale and dout by rows, log-sum-exps and D. */
+/* A tile of columns: q times the scale and log2 e and dout by rows, log-sum-exps times log2 e, and D. */
 struct attention_block {
 	float *q, *dout, *lse, *d;
 	struct attention_columns *columns;
@@ -160,6 +160,7 @@ struct attention_pair {
 	size_t block, columns;
 	const float *next, *next_dq; /* q and dout, dq of the next tile of columns, or NULL */
 	struct attention_span seen[ATTENTION_PANELS]; /* the columns that see keys of each panel */
+	bool whole;				      /* all columns see all keys of the tile */
 };
 
 /* Of ALL, how many are in tile TILE. */

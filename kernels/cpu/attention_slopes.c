@@ -1,7 +1,7 @@
 /*
  * kernels/cpu/attention_slopes.c - of a tile of keys and a tile of columns: the probabilities, and the slopes of the scores
  *
- *	s = q k^T,  p = exp(s - lse),  dp = dout v^T,  ds = p (dp - D)
+ *	s = q k^T,  p = 2^(s - lse),  dp = dout v^T,  ds = p (dp - D)
  *
  * with the slope of the soft cap in ds after it has given dbias. Panels of GEMM_COLUMNS keys; of each the columns from the
  * first to the last that see any. What none sees is 0 in p and ds, in whole GEMM_ROWS of columns and all keys of the tile.
@@ -36,19 +36,40 @@ SIMD_INLINE vi32 hidden(const struct attention_pair *w, size_t c, size_t key)
 	return (at < q->low[c]) | (at > q->high[c]) | (document != q->document[c]);
 }
 
-/* s and dp of column C, keys of PANEL, to p and ds; ds before the cap to PLAIN when there is one. */
+/* s and dp of N columns, 1 or 2, that see all keys, where neither cap nor bias is, to p and ds. */
+SIMD_INLINE void slopes_rows(const struct attention_pair *w, size_t panel, size_t c, int n)
+{
+	size_t first = c * ATTENTION_TILE + panel * GEMM_COLUMNS;
+	vf32 p[4];
+
+	for (int i = 0; i < 2 * n; i++) {
+		size_t at = first + (size_t)(i / 2) * ATTENTION_TILE + (size_t)(i % 2) * SIMD_WIDTH;
+
+		p[i] = simd_load(w->r.p + at) - simd_broadcast(w->q.lse + c + i / 2);
+	}
+	attention_powers(p, 2 * n);
+	for (int i = 0; i < 2 * n; i++) {
+		size_t at = first + (size_t)(i / 2) * ATTENTION_TILE + (size_t)(i % 2) * SIMD_WIDTH;
+		vf32 dp = simd_load(w->r.ds + at);
+
+		simd_store(w->r.p + at, p[i]);
+		simd_store(w->r.ds + at, p[i] * (dp - simd_broadcast(w->q.d + c + i / 2)));
+	}
+}
+
+/* The same of column C, whatever is asked; ds before the cap to PLAIN when there is one. */
 SIMD_INLINE void slopes_row(const struct attention_pair *w, size_t panel, size_t c, bool added,
-			    bool some, float *plain)
+			    float *plain)
 {
 	float *s = w->r.p + c * ATTENTION_TILE + panel * GEMM_COLUMNS;
 	float *dp = w->r.ds + c * ATTENTION_TILE + panel * GEMM_COLUMNS;
 	vf32 lse = simd_broadcast(w->q.lse + c), d = simd_broadcast(w->q.d + c);
-	vf32 cap = simd_f32((float)w->g->t.a->soft_cap);
+	vf32 cap = simd_f32((float)(w->g->t.a->soft_cap * ATTENTION_LOG2_E));
 	bool capped = w->g->t.a->soft_cap != 0;
 
 	for (size_t v = 0; v < GEMM_COLUMNS; v += SIMD_WIDTH) {
+		vi32 seen = ~hidden(w, c, w->tile * ATTENTION_TILE + panel * GEMM_COLUMNS + v);
 		vf32 x = simd_load(s + v), turn = x, p, ds;
-		vi32 seen = ~(vi32){ 0 };
 
 		if (capped) {
 			turn = simd_tanh(x / cap);
@@ -57,20 +78,15 @@ SIMD_INLINE void slopes_row(const struct attention_pair *w, size_t panel, size_t
 		if (added) {
 			vf32 more = simd_load(w->r.added + v);
 
-			x += more;
-			seen = more != simd_f32(-INFINITY);
+			x = simd_fma(more, simd_f32((float)ATTENTION_LOG2_E), x);
+			seen &= more != simd_f32(-INFINITY);
 		}
-		if (some)
-			seen &= ~hidden(w, c, w->tile * ATTENTION_TILE + panel * GEMM_COLUMNS + v);
-		p = simd_exp_below(x - lse);
-		ds = p * (simd_load(dp + v) - d);
-		if (added || some) {
-			p = simd_keep(seen, p);
-			ds = simd_keep(seen, ds);
-		}
+		p = x - lse;
+		attention_powers(&p, 1);
+		ds = simd_keep(seen, p * (simd_load(dp + v) - d));
 		if (plain)
 			simd_store(plain + v, ds);
-		simd_store(s + v, p);
+		simd_store(s + v, simd_keep(seen, p));
 		simd_store(dp + v, capped ? ds * simd_fma(-turn, turn, simd_f32(1.0f)) : ds);
 	}
 }
@@ -86,7 +102,7 @@ static void slopes_row_added(const struct attention_pair *w, size_t panel, size_
 
 	first += w->tile * ATTENTION_TILE;
 	attention_added(t, i, h, first, n, w->r.added);
-	slopes_row(w, panel, c, true, true, plain);
+	slopes_row(w, panel, c, true, plain);
 	if (t->bias)
 		put_bias(w->g, i, h, first, n, plain);
 }
@@ -97,8 +113,11 @@ static bool find_spans(struct attention_pair *w)
 	bool any = false;
 
 	memset(w->seen, 0, sizeof(w->seen));
-	if (!attention_may_see(&w->q.columns->all, &w->k.all[w->tile]))
-		return false;
+	w->whole = attention_whole(w->q.columns, &w->k, w->tile);
+	for (size_t p = 0; p < ATTENTION_PANELS && w->whole; p++)
+		w->seen[p] = (struct attention_span){ 0, w->columns };
+	if (w->whole || !attention_may_see(&w->q.columns->all, &w->k.all[w->tile]))
+		return w->whole;
 	for (size_t p = 0; p * GEMM_COLUMNS < w->keys; p++) {
 		size_t first = w->tile * ATTENTION_TILE + p * GEMM_COLUMNS, from = 0;
 		size_t to = w->columns;
@@ -165,23 +184,37 @@ static void clear(const struct attention_pair *w, size_t panel, size_t from, siz
 	}
 }
 
+/* Whether each column from FROM on sees each key of the panel, and a score is but a product. */
+static bool is_plain(const struct attention_pair *w, size_t panel, size_t from, size_t to)
+{
+	const struct attention *t = &w->g->t;
+	size_t key = w->tile * ATTENTION_TILE + panel * GEMM_COLUMNS;
+
+	if (t->bias || t->mask || t->a->soft_cap != 0)
+		return false;
+	return w->whole ||
+	       attention_all_see(w->q.columns, from, to, &w->k, key, key + GEMM_COLUMNS);
+}
+
 static void slopes_panel(const struct attention_pair *w, size_t panel)
 {
 	const struct attention *t = &w->g->t;
-	size_t from = w->seen[panel].from, to = w->seen[panel].to;
-	size_t key = w->tile * ATTENTION_TILE + panel * GEMM_COLUMNS;
+	size_t c = w->seen[panel].from, to = w->seen[panel].to;
 
 	products(w, panel, w->q.q, t->dim, w->g->step, w->r.key_across, w->r.p);
 	products(w, panel, w->q.dout, t->value_dim, w->g->value_step, w->r.value_across, w->r.ds);
-	if (t->bias || t->mask)
-		for (size_t c = from; c < to; c++)
+	if (is_plain(w, panel, c, to)) {
+		for (; c + 2 <= to; c += 2)
+			slopes_rows(w, panel, c, 2);
+		if (c < to)
+			slopes_rows(w, panel, c, 1);
+		return;
+	}
+	for (; c < to; c++)
+		if (t->bias || t->mask)
 			slopes_row_added(w, panel, c);
-	else if (attention_all_see(w->q.columns, from, to, &w->k, key, key + GEMM_COLUMNS))
-		for (size_t c = from; c < to; c++)
-			slopes_row(w, panel, c, false, false, NULL);
-	else
-		for (size_t c = from; c < to; c++)
-			slopes_row(w, panel, c, false, true, NULL);
+		else
+			slopes_row(w, panel, c, false, NULL);
 }
 
 bool LEVEL_NAME(attention_slopes)(struct attention_pair *w)

@@ -21,7 +21,8 @@ SIMD_INLINE void multiply(struct attention_matrix left, struct attention_matrix 
 	SIMD_UNROLL
 	for (int i = 0; i < GEMM_ROWS; i++)
 		sum[i][0] = sum[i][1] = (vf32){ 0 };
-	for (size_t k = 0; k < depth; k++, b += right.step) {
+	_Pragma("GCC unroll 4") for (size_t k = 0; k < depth; k++, b += right.step)
+	{
 		vf32 b0 = simd_load(b), b1 = simd_load(b + SIMD_WIDTH);
 
 		SIMD_UNROLL

@@ -24,10 +24,12 @@ struct attention_matrix {
  */
 SIMD_INLINE void attention_soon(const float *p, size_t n, size_t part, size_t parts)
 {
-	size_t lines = n / 16, each = (lines + parts - 1) / parts;
+	size_t lines = n / 16, each = (lines + parts - 1) / parts, from = part * each;
+	const float *end = p + 16 * (from + each < lines ? from + each : lines);
 
-	for (size_t i = part * each; p && i < (part + 1) * each && i < lines; i++)
-		__builtin_prefetch(p + 16 * i, 0, 2);
+	if (p)
+		for (p += 16 * from; p < end; p += 16)
+			__builtin_prefetch(p, 0, 2);
 }
 
 /* C, rows STEP apart, = left right. */
