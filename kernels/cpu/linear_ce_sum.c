@@ -2,8 +2,8 @@
  * kernels/cpu/linear_ce_sum.c - cross-entropy and its gradient in one pass over the rows: three products
  *
  * A group of rows has all its logits in memory, so that they are made once: z = x wT; from them the losses, then the slopes over the
- * logits, and dw += dzT x, dx = dz w. The group's size is chosen by the vocabulary so that its logits take some tens of megabytes,
- * whatever the number of rows in all.
+ * logits, and dw += dzT x, dx = dz w. Groups are as large as GROUP_BYTES of logits allow, since each reads w and dw once more,
+ * and of nearly equal size.
  *
  * Work is a range of words, as in head.h: in phase 2 g each range makes its logits of group g, in phase 2 g + 1 its slopes, what they
  * add to dw, and a dx of its own; those of group g are added in the order of the ranges in phase 2 g + 2. A row's sums over words go
@@ -14,7 +14,8 @@
 #include "kernels/cpu/head_blocks.h"
 
 #define GROUP_BYTES ((size_t)128 << 20)
-#define GROUP_ROWS  480 /* at most: a multiple of every GEMM_ROWS and of HEAD_ROWS */
+#define GROUP_LEAST 60	/* rows, whatever they take */
+#define GROUP_ROWS  960 /* at most: more gain nothing */
 
 /* What a block of words knows of a row. */
 struct seen {
@@ -33,7 +34,7 @@ struct sum {
 static struct sum sum_of(const struct kernel_call *c)
 {
 	struct sum s = { .c = c, .a = c->attributes, .x = &c->in[0], .w = &c->in[1] };
-	size_t rows = GROUP_ROWS;
+	size_t most, groups;
 
 	s.rows = s.x->shape[0];
 	s.width = s.x->shape[1];
@@ -43,9 +44,10 @@ static struct sum sum_of(const struct kernel_call *c)
 	s.columns = head_round_up(s.width, GEMM_COLUMNS);
 	s.blocks = (s.vocab + HEAD_WORDS - 1) / HEAD_WORDS;
 	s.ranges = head_least(8, head_most(s.blocks, 1));
-	while (rows > 60 && rows * s.blocks * HEAD_WORDS * sizeof(float) > GROUP_BYTES)
-		rows /= 2;
-	s.group = head_least(rows, head_most(head_round_up(s.rows, GEMM_ROWS), GEMM_ROWS));
+	most = GROUP_BYTES / (head_most(s.blocks, 1) * HEAD_WORDS * sizeof(float));
+	most = head_least(head_most(most, GROUP_LEAST), GROUP_ROWS);
+	groups = head_most((s.rows + most - 1) / most, 1);
+	s.group = head_round_up(head_most((s.rows + groups - 1) / groups, 1), GEMM_ROWS);
 	return s;
 }
 
