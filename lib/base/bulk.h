@@ -2,8 +2,8 @@
  * lib/base/bulk.h - many bytes to a file: past the page cache, hashed on the way, written while more are made
  *
  * For what is large and not read soon. Where fresh pages of the cache are dear, as in a virtual machine that gives its free memory back, this
- * is several times as fast: 0.4 GB/s through the cache and 2.2 past it, of a file of 0.8 GB on ext4. A file system that cannot
- * (O_DIRECT) is written to as usual.
+ * is several times as fast: of 1.2 GB on ext4, 0.4 GB/s through the cache, 1.0 past it from small pages, 2.5 from huge ones. A file
+ * system that cannot (O_DIRECT) is written to as usual.
  */
 #ifndef LIB_BASE_BULK_H
 #define LIB_BASE_BULK_H

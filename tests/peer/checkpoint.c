@@ -4,8 +4,8 @@
  *	checkpoint CONFIG.json FOLDER [ROUNDS]
  *
  * A round is a checkpoint of the model with AdamW's state, with the removal of the one before it, and a plain file of the same bytes, in
- * the way of `dd bs=8M oflag=direct conv=fsync`, removed too. Printed: seconds of each, and at the end MB a second and the ratio of the rounds'
- * ratios. FOLDER must not be there. Exit 0, or 2.
+ * the way of `dd bs=8M oflag=direct conv=fsync` but from huge pages, which the disk takes twice as fast; its removal is not counted.
+ * Printed: seconds of each, and at the end MB a second and the ratio of the rounds' ratios. FOLDER must not be there. Exit 0, or 2.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -81,10 +81,10 @@ static int begin(struct work *w, const char *config, const char *folder)
 		fill(store_at(w->store, i));
 		w->bytes += store_at(w->store, i)->size;
 	}
-	w->block = aligned_alloc(4096, WRITE);
+	w->block = mem_pages(WRITE);
 	w->path = mem_format("%s/plain", folder);
 	if (!w->block || !w->path)
-		return err_memory(WRITE);
+		return -1;
 	memcpy(w->block, store_at(w->store, 0)->data, WRITE);
 	return run_folder_open(&w->folder, folder, false, &found);
 }
@@ -124,7 +124,7 @@ static int plain(struct work *w)
 		return -1;
 	result = write_all(fd, w);
 	close(fd);
-	return check(unlink(w->path), w->path) < 0 ? -1 : result;
+	return result;
 }
 
 static int run(struct work *w, enum way way)
@@ -144,6 +144,7 @@ static int measure(struct work *w, int rounds)
 			if (run(w, (enum way)k) < 0)
 				return -1;
 			seconds[k][i] = clock_seconds(start, clock_ns());
+			unlink(w->path);
 			printf("%-10s %.3f s\n", names[k], seconds[k][i]);
 			fflush(stdout);
 		}
