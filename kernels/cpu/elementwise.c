@@ -205,59 +205,75 @@ static bool claims(const struct kernel_call *c)
  }                                                   \
  LEVEL_KERNEL(name, runs, .claims = claim, .run = run_##name)
 
-/* Two vectors of operand or result I at ELEMENT of a run of T, in an order of their own. */
+/*
+ * Two vectors of operand or result I at ELEMENT of a run of T, in an order of their own. What comes AHEAD bytes later is asked for, be it
+ * there or not: a step takes so long that the processor does not look far enough past it by itself.
+ */
+#define AHEAD 1024
+
 SIMD_INLINE void load(const struct run *r, enum dtype t, int i, size_t element, vf32 two[2])
 {
-	vector_split(t, r->x[i] + operand_bytes(t, (ptrdiff_t)element), two);
+	const uint8_t *p = r->x[i] + operand_bytes(t, (ptrdiff_t)element);
+
+	__builtin_prefetch((const void *)((uintptr_t)p + AHEAD), 0, 3);
+	vector_split(t, p, two);
 }
 
-SIMD_INLINE void store(const struct run *r, enum dtype t, int i, size_t element, const vf32 two[2])
+SIMD_INLINE void store(const struct run *r, enum dtype t, int i, size_t element, const vf32 two[2],
+		       bool stream)
 {
-	vector_join(t, r->y[i] + operand_bytes(t, (ptrdiff_t)element), two, r->stream);
+	vector_join(t, r->y[i] + operand_bytes(t, (ptrdiff_t)element), two, stream);
 }
 
-/* runs_NAME of body_NAME(run, n, from, to), for the dtypes that runs are of. */
-#define RUNS(name)                                      \
- static void runs_##name(const struct run *r, size_t n) \
- {                                                      \
-  if (r->from == DTYPE_BF16)                            \
-   body_##name(r, n, DTYPE_BF16);                       \
-  else                                                  \
-   body_##name(r, n, DTYPE_F32);                        \
- }                                                      \
+/*
+ * runs_NAME of body_NAME(run, n, dtype, stream), for the dtypes that runs are of. The run is a local one: what is stored is none of it.
+ */
+#define RUNS(name)                                        \
+ static void runs_##name(const struct run *run, size_t n) \
+ {                                                        \
+  struct run r = *run;                                    \
+  if (r.from == DTYPE_BF16 && r.stream)                   \
+   body_##name(&r, n, DTYPE_BF16, true);                  \
+  else if (r.from == DTYPE_BF16)                          \
+   body_##name(&r, n, DTYPE_BF16, false);                 \
+  else if (r.stream)                                      \
+   body_##name(&r, n, DTYPE_F32, true);                   \
+  else                                                    \
+   body_##name(&r, n, DTYPE_F32, false);                  \
+ }                                                        \
  KERNEL(name, claims)
 
-#define UNARY(name, expression)                                            \
- SIMD_INLINE void body_##name(const struct run *r, size_t n, enum dtype t) \
- {                                                                         \
-  for (size_t i = 0; i < n; i += VECTOR_TWO) {                             \
-   vf32 v[2];                                                              \
-   load(r, t, 0, i, v);                                                    \
-   SIMD_UNROLL                                                             \
-   for (size_t j = 0; j < 2; j++) {                                        \
-    vf32 x = v[j];                                                         \
-    v[j] = expression;                                                     \
-   }                                                                       \
-   store(r, t, 0, i, v);                                                   \
-  }                                                                        \
- }                                                                         \
+#define UNARY(name, expression)                                                         \
+ SIMD_INLINE void body_##name(const struct run *r, size_t n, enum dtype t, bool stream) \
+ {                                                                                      \
+  for (size_t i = 0; i < n; i += VECTOR_TWO) {                                          \
+   vf32 v[2];                                                                           \
+   load(r, t, 0, i, v);                                                                 \
+   SIMD_UNROLL                                                                          \
+   for (size_t j = 0; j < 2; j++) {                                                     \
+    vf32 x = v[j];                                                                      \
+    v[j] = expression;                                                                  \
+   }                                                                                    \
+   store(r, t, 0, i, v, stream);                                                        \
+  }                                                                                     \
+ }                                                                                      \
  RUNS(name)
 
-#define BINARY(name, expression)                                           \
- SIMD_INLINE void body_##name(const struct run *r, size_t n, enum dtype t) \
- {                                                                         \
-  for (size_t i = 0; i < n; i += VECTOR_TWO) {                             \
-   vf32 v[2], w[2];                                                        \
-   load(r, t, 0, i, v);                                                    \
-   load(r, t, 1, i, w);                                                    \
-   SIMD_UNROLL                                                             \
-   for (size_t j = 0; j < 2; j++) {                                        \
-    vf32 a = v[j], b = w[j];                                               \
-    v[j] = expression;                                                     \
-   }                                                                       \
-   store(r, t, 0, i, v);                                                   \
-  }                                                                        \
- }                                                                         \
+#define BINARY(name, expression)                                                        \
+ SIMD_INLINE void body_##name(const struct run *r, size_t n, enum dtype t, bool stream) \
+ {                                                                                      \
+  for (size_t i = 0; i < n; i += VECTOR_TWO) {                                          \
+   vf32 v[2], w[2];                                                                     \
+   load(r, t, 0, i, v);                                                                 \
+   load(r, t, 1, i, w);                                                                 \
+   SIMD_UNROLL                                                                          \
+   for (size_t j = 0; j < 2; j++) {                                                     \
+    vf32 a = v[j], b = w[j];                                                            \
+    v[j] = expression;                                                                  \
+   }                                                                                    \
+   store(r, t, 0, i, v, stream);                                                        \
+  }                                                                                     \
+ }                                                                                      \
  RUNS(name)
 
 /* What the vector layer lacks, an element at a time. */
@@ -270,29 +286,30 @@ SIMD_INLINE void load_floats(const struct run *r, enum dtype t, int i, size_t el
 	simd_store(x + SIMD_WIDTH, v[1]);
 }
 
-SIMD_INLINE void store_floats(const struct run *r, enum dtype t, size_t element, const float *y)
+SIMD_INLINE void store_floats(const struct run *r, enum dtype t, size_t element, const float *y,
+			      bool stream)
 {
 	vf32 two[2] = { simd_load(y), simd_load(y + SIMD_WIDTH) };
 
-	store(r, t, 0, element, two);
+	store(r, t, 0, element, two, stream);
 }
 
-#define SCALAR(name, expression)                                           \
- SIMD_INLINE void body_##name(const struct run *r, size_t n, enum dtype t) \
- {                                                                         \
-  for (size_t i = 0; i < n; i += VECTOR_TWO) {                             \
-   float y[VECTOR_TWO];                                                    \
-   load_floats(r, t, 0, i, y);                                             \
-   for (size_t j = 0; j < VECTOR_TWO; j++) {                               \
-    float x = y[j];                                                        \
-    y[j] = expression;                                                     \
-   }                                                                       \
-   store_floats(r, t, i, y);                                               \
-  }                                                                        \
- }                                                                         \
+#define SCALAR(name, expression)                                                        \
+ SIMD_INLINE void body_##name(const struct run *r, size_t n, enum dtype t, bool stream) \
+ {                                                                                      \
+  for (size_t i = 0; i < n; i += VECTOR_TWO) {                                          \
+   float y[VECTOR_TWO];                                                                 \
+   load_floats(r, t, 0, i, y);                                                          \
+   for (size_t j = 0; j < VECTOR_TWO; j++) {                                            \
+    float x = y[j];                                                                     \
+    y[j] = expression;                                                                  \
+   }                                                                                    \
+   store_floats(r, t, i, y, stream);                                                    \
+  }                                                                                     \
+ }                                                                                      \
  RUNS(name)
 
-static vf32 with_nan(vf32 a, vf32 b, vf32 picked)
+SIMD_INLINE vf32 with_nan(vf32 a, vf32 b, vf32 picked)
 {
 	return simd_select((a != a) | (b != b), picked, a + b);
 }
@@ -339,7 +356,7 @@ SCALAR(round, nearbyintf(x));
 SCALAR(softplus, x > 0 ? x + log1pf(expf(-x)) : log1pf(expf(x)));
 SCALAR(sign, x > 0 ? 1.0f : x < 0 ? -1.0f : x);
 
-SIMD_INLINE void body_pow(const struct run *r, size_t n, enum dtype t)
+SIMD_INLINE void body_pow(const struct run *r, size_t n, enum dtype t, bool stream)
 {
 	for (size_t i = 0; i < n; i += VECTOR_TWO) {
 		float x[VECTOR_TWO], y[VECTOR_TWO];
@@ -348,7 +365,7 @@ SIMD_INLINE void body_pow(const struct run *r, size_t n, enum dtype t)
 		load_floats(r, t, 1, i, y);
 		for (size_t j = 0; j < VECTOR_TWO; j++)
 			y[j] = powf(x[j], y[j]);
-		store_floats(r, t, i, y);
+		store_floats(r, t, i, y, stream);
 	}
 }
 RUNS(pow);
@@ -434,13 +451,15 @@ SIMD_INLINE vf32 gelu_slope(vf32 x)
 	return simd_fma(x * simd_f32(0.39894228f), bell, normal);
 }
 
-/* With s = sigmoid(2 u): s + x s' 2 u', u' = sqrt(2 / pi) (1 + 3 0.044715 x x) */
+/* With s = sigmoid(2 u): s + x s (1 - s) 2 u' */
+SIMD_INLINE vf32 gelu_tanh_rise(vf32 x, vf32 s)
+{
+	return simd_fma(x * s * (one() - s), simd_gelu_inner_slope(x), s);
+}
+
 SIMD_INLINE vf32 gelu_tanh_slope(vf32 x)
 {
-	vf32 u = simd_gelu_inner(x), s = simd_sigmoid(u + u);
-	vf32 du = simd_f32(SIMD_SQRT_2_OVER_PI) * simd_fma(simd_f32(0.134145f) * x, x, one());
-
-	return simd_fma(x * s * (one() - s), du + du, s);
+	return gelu_tanh_rise(x, simd_sigmoid(simd_gelu_inner(x)));
 }
 
 SIMD_INLINE vf32 slope(vf32 x, uint32_t kind)
@@ -460,7 +479,7 @@ SIMD_INLINE vf32 slope(vf32 x, uint32_t kind)
 }
 
 /* KIND is a constant where it is frequent, so that the choice is made once. */
-SIMD_INLINE void slopes(const struct run *r, size_t n, enum dtype t, uint32_t kind)
+SIMD_INLINE void slopes(const struct run *r, size_t n, enum dtype t, uint32_t kind, bool stream)
 {
 	for (size_t i = 0; i < n; i += VECTOR_TWO) {
 		vf32 x[2], dy[2];
@@ -470,19 +489,19 @@ SIMD_INLINE void slopes(const struct run *r, size_t n, enum dtype t, uint32_t ki
 		SIMD_UNROLL
 		for (size_t j = 0; j < 2; j++)
 			dy[j] = dy[j] * slope(x[j], kind);
-		store(r, t, 0, i, dy);
+		store(r, t, 0, i, dy, stream);
 	}
 }
 
-SIMD_INLINE void body_unary_grad(const struct run *r, size_t n, enum dtype t)
+SIMD_INLINE void body_unary_grad(const struct run *r, size_t n, enum dtype t, bool stream)
 {
 	const struct kind_attributes *a = r->attributes;
 
 	switch (a->kind) {
-	case UNARY_SILU: slopes(r, n, t, UNARY_SILU); return;
-	case UNARY_GELU: slopes(r, n, t, UNARY_GELU); return;
-	case UNARY_GELU_TANH: slopes(r, n, t, UNARY_GELU_TANH); return;
-	default: slopes(r, n, t, a->kind);
+	case UNARY_SILU: slopes(r, n, t, UNARY_SILU, stream); return;
+	case UNARY_GELU: slopes(r, n, t, UNARY_GELU, stream); return;
+	case UNARY_GELU_TANH: slopes(r, n, t, UNARY_GELU_TANH, stream); return;
+	default: slopes(r, n, t, a->kind, stream);
 	}
 }
 RUNS(unary_grad);
@@ -515,12 +534,14 @@ SIMD_INLINE void gate_gelu(vf32 x, vf32 *value, vf32 *rise)
 
 SIMD_INLINE void gate_gelu_tanh(vf32 x, vf32 *value, vf32 *rise)
 {
-	*value = simd_gelu_tanh(x);
-	*rise = gelu_tanh_slope(x);
+	vf32 s = simd_sigmoid(simd_gelu_inner(x));
+
+	*value = x * s;
+	*rise = gelu_tanh_rise(x, s);
 }
 
 /* gate, up, dy: dy up f'(gate), dy f(gate) */
-SIMD_INLINE void gates(const struct run *r, size_t n, enum dtype t,
+SIMD_INLINE void gates(const struct run *r, size_t n, enum dtype t, bool stream,
 		       void (*gate)(vf32 x, vf32 *value, vf32 *rise))
 {
 	for (size_t i = 0; i < n; i += VECTOR_TWO) {
@@ -537,22 +558,22 @@ SIMD_INLINE void gates(const struct run *r, size_t n, enum dtype t,
 			x[j] = dy[j] * up[j] * rise;
 			up[j] = dy[j] * value;
 		}
-		store(r, t, 0, i, x);
-		store(r, t, 1, i, up);
+		store(r, t, 0, i, x, stream);
+		store(r, t, 1, i, up, stream);
 	}
 }
 
-SIMD_INLINE void body_swiglu_grad(const struct run *r, size_t n, enum dtype t)
+SIMD_INLINE void body_swiglu_grad(const struct run *r, size_t n, enum dtype t, bool stream)
 {
-	gates(r, n, t, gate_silu);
+	gates(r, n, t, stream, gate_silu);
 }
 RUNS(swiglu_grad);
 
-SIMD_INLINE void body_geglu_grad(const struct run *r, size_t n, enum dtype t)
+SIMD_INLINE void body_geglu_grad(const struct run *r, size_t n, enum dtype t, bool stream)
 {
 	if (by_tanh(r))
-		gates(r, n, t, gate_gelu_tanh);
+		gates(r, n, t, stream, gate_gelu_tanh);
 	else
-		gates(r, n, t, gate_gelu);
+		gates(r, n, t, stream, gate_gelu);
 }
 RUNS(geglu_grad);

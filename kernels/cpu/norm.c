@@ -109,17 +109,21 @@ SIMD_INLINE vf32 load_some(enum dtype t, const uint8_t *x, size_t element, size_
 	return vector_some(t, x + operand_bytes(t, (ptrdiff_t)element), left, rest);
 }
 
-/* STEP(J, V) for each vector V of N elements of X, to chain J; past the end V is REST. */
-#define EACH_VECTOR(t, x, n, rest, STEP)                                 \
- do {                                                                    \
-  size_t at_ = 0;                                                        \
-  for (; at_ + CHAINS * SIMD_WIDTH <= (n); at_ += CHAINS * SIMD_WIDTH) { \
-   SIMD_UNROLL                                                           \
-   for (size_t j_ = 0; j_ < CHAINS; j_++)                                \
-    STEP(j_, load(t, x, at_ + j_ * SIMD_WIDTH));                         \
-  }                                                                      \
-  for (; at_ < (n); at_ += SIMD_WIDTH)                                   \
-   STEP(0, load_some(t, x, at_, (n)-at_, rest));                         \
+/* STEP(J, V) for each vector V of N elements of X, in no order (vector_split), to chain J; past the end V is REST. */
+#define EACH_VECTOR(t, x, n, rest, STEP)                                                  \
+ do {                                                                                     \
+  size_t at_ = 0;                                                                         \
+  for (; at_ + CHAINS * SIMD_WIDTH <= (n); at_ += CHAINS * SIMD_WIDTH) {                  \
+   vf32 v_[CHAINS];                                                                       \
+   SIMD_UNROLL                                                                            \
+   for (size_t j_ = 0; j_ < CHAINS; j_ += 2)                                              \
+    vector_split(t, (x) + operand_bytes(t, (ptrdiff_t)(at_ + j_ * SIMD_WIDTH)), v_ + j_); \
+   SIMD_UNROLL                                                                            \
+   for (size_t j_ = 0; j_ < CHAINS; j_++)                                                 \
+    STEP(j_, v_[j_]);                                                                     \
+  }                                                                                       \
+  for (; at_ < (n); at_ += SIMD_WIDTH)                                                    \
+   STEP(0, load_some(t, x, at_, (n)-at_, rest));                                          \
  } while (0)
 
 SIMD_INLINE float row_mean(enum dtype t, const uint8_t *x, size_t n)

@@ -1,8 +1,8 @@
 /*
  * kernels/cpu/simd_math.h - exponentials and their kin on vectors of f32
  *
- * Within 2 units of the last place of the exact value (test_op_levels holds them to ref in double), the same arithmetic in every
- * lane, tail and level of equal width of multiply-add. No mathematical library decides a bit.
+ * Within 2 units of the last place of the exact value (test_op_levels holds them to ref in double) but where less is said, the same
+ * arithmetic in every lane, tail and level of equal width of multiply-add. No mathematical library decides a bit.
  */
 #ifndef KERNELS_CPU_SIMD_MATH_H
 #define KERNELS_CPU_SIMD_MATH_H
@@ -78,9 +78,51 @@ SIMD_INLINE vf32 simd_exp_normal(vf32 x)
 	return simd_exp_below(simd_min(simd_f32(89.0f), x)); /* NaN stays */
 }
 
+/*
+ * e^(x factor / log2 e) = p 2^n, p returned, for products up to 128: x factor = n + f, |f| <= 1/2, and p = 2^f by the polynomial of degree 5
+ * whose largest relative error is least (9e-8; 1 at 0). FACTOR is log2 e or that negative, whose own rounding adds a relative error of
+ * 1.3e-8 |x|: the product is rounded nowhere else where the level fuses. Below n = -126: 0.
+ */
+#define SIMD_LOG2_E 0x1.715476p+0f
+
+SIMD_INLINE vf32 simd_exp_parts(vf32 x, vf32 factor, vf32 *power)
+{
+	const vf32 magic =
+		simd_f32(0x1.8p23f + 127); /* rounds, and leaves n + 127 in the low bits */
+	vf32 shifted = simd_fma(x, factor, magic), n = shifted - magic;
+	vf32 f = simd_fma(x, factor, -n), p;
+
+	p = simd_fma(simd_f32(0.001326472731f), f, simd_f32(0.009671512991f));
+	p = simd_fma(p, f, simd_f32(0.05550733581f));
+	p = simd_fma(p, f, simd_f32(0.2402224243f));
+	p = simd_fma(p, f, simd_f32(0.6931470037f));
+	p = simd_fma(p, f, simd_f32(1.0f));
+	*power = (vf32)((vi32)shifted << 23);
+	return p;
+}
+
+/* e^x for x <= 88 with the precision of simd_exp_parts, which serves where what is summed is not small beside its terms. */
+SIMD_INLINE vf32 simd_exp_quick(vf32 x)
+{
+	vf32 power,
+		p = simd_exp_parts(simd_max(simd_f32(-88.0f), x), simd_f32(SIMD_LOG2_E), &power);
+
+	return p * power;
+}
+
+/* 1 + e^-x: infinite up to x = -88.4. */
+SIMD_INLINE vf32 simd_one_plus_exp(vf32 x)
+{
+	vf32 within = simd_max(simd_f32(-89.0f), simd_min(simd_f32(88.0f), x)); /* NaN stays */
+	vf32 power, p = simd_exp_parts(within, simd_f32(-SIMD_LOG2_E), &power);
+
+	return simd_fma(p, power, simd_f32(1.0f));
+}
+
+/* The relative error grows below -8, with 1.3e-8 |x|. So it does in what follows. */
 SIMD_INLINE vf32 simd_sigmoid(vf32 x)
 {
-	return simd_f32(1.0f) / (simd_f32(1.0f) + simd_exp_normal(-x));
+	return simd_f32(1.0f) / simd_one_plus_exp(x);
 }
 
 /*
@@ -96,7 +138,7 @@ SIMD_INLINE vf32 simd_tanh(vf32 x)
 	near = simd_fma(near, z, simd_f32(1.33314422036e-1f));
 	near = simd_fma(near, z, simd_f32(-3.33332819422e-1f));
 	near = simd_fma(near * z, x, x);
-	far = simd_f32(1.0f) - simd_f32(2.0f) / (simd_exp_normal(a + a) + simd_f32(1.0f));
+	far = simd_f32(1.0f) - simd_f32(2.0f) / simd_one_plus_exp(-(a + a));
 	far = (vf32)((vi32)far | ((vi32)x & (vi32)simd_f32(-0.0f)));
 	far = simd_select(x != x, far, x);
 	return simd_select(a < simd_f32(0.625f), far, near);
@@ -104,27 +146,25 @@ SIMD_INLINE vf32 simd_tanh(vf32 x)
 
 /*
  * Phi(x), and in BELL e^(-x x / 2) on the way. Phi(-a) = bell t Q(t) for a >= 0, t = 1 / (1 + 0.35 a), where Q is the polynomial of degree
- * 8 whose largest relative error up to a = 13.4 is least (3.2e-8); so small values are exact to themselves. The square is split, so that
- * its rounding does not grow with x; from 13.3 on Phi(-a) is 0.
+ * 8 whose largest relative error up to a = 13.4 is least (3.2e-8). So small values are right in themselves: their relative error is that of
+ * the exponent, below 4e-8 x x. From 13.25 on Phi(-a) is 0.
  */
 SIMD_INLINE vf32 simd_normal(vf32 x, vf32 *bell)
 {
-	vf32 a = simd_min(simd_abs(x), simd_f32(14.0f)), half = simd_f32(-0.5f) * a;
-	vf32 t = simd_f32(1.0f) / simd_fma(simd_f32(0.35f), a, simd_f32(1.0f));
-	vf32 square = half * a, rest = simd_fma(half, a, -square), e = simd_exp_below(square), p;
+	vf32 a = simd_min(simd_f32(13.25f), simd_abs(x)); /* NaN stays */
+	vf32 t = simd_f32(1.0f) / simd_fma(simd_f32(0.35f), a, simd_f32(1.0f)), tt = t * t;
+	vf32 power, e = simd_exp_parts(a, simd_f32(-0.5f * SIMD_LOG2_E) * a, &power), even, odd;
 
-	p = simd_fma(simd_f32(-0.02912067509f), t, simd_f32(0.1438464909f));
-	p = simd_fma(p, t, simd_f32(-0.2554502492f));
-	p = simd_fma(p, t, simd_f32(0.1588658082f));
-	p = simd_fma(p, t, simd_f32(-0.02289232093f));
-	p = simd_fma(p, t, simd_f32(0.1054134318f));
-	p = simd_fma(p, t, simd_f32(0.1198575297f));
-	p = simd_fma(p, t, simd_f32(0.1398583557f));
-	p = simd_fma(p, t, simd_f32(0.1396216131f));
-	*bell = simd_fma(e, rest, e);
-	p = p * t * *bell;
-	p = simd_select(x > simd_f32(0.0f), p, simd_f32(1.0f) - p);
-	return simd_select(x != x, p, x);
+	even = simd_fma(simd_f32(-0.02912067509f), tt, simd_f32(-0.2554502492f));
+	odd = simd_fma(simd_f32(0.1438464909f), tt, simd_f32(0.1588658082f));
+	even = simd_fma(even, tt, simd_f32(-0.02289232093f));
+	odd = simd_fma(odd, tt, simd_f32(0.1054134318f));
+	even = simd_fma(even, tt, simd_f32(0.1198575297f));
+	odd = simd_fma(odd, tt, simd_f32(0.1398583557f));
+	even = simd_fma(even, tt, simd_f32(0.1396216131f));
+	*bell = e * power;
+	e = simd_fma(odd, t, even) * t * *bell;
+	return simd_select((vi32)x >> 31, simd_f32(1.0f) - e, e);
 }
 
 SIMD_INLINE vf32 simd_normal_cdf(vf32 x)
@@ -134,11 +174,9 @@ SIMD_INLINE vf32 simd_normal_cdf(vf32 x)
 	return simd_normal(x, &bell);
 }
 
-#define SIMD_SQRT_2_OVER_PI 0.79788456f
-
 SIMD_INLINE vf32 simd_silu(vf32 x)
 {
-	return x / (simd_f32(1.0f) + simd_exp_normal(-x));
+	return x / simd_one_plus_exp(x);
 }
 
 SIMD_INLINE vf32 simd_gelu(vf32 x)
@@ -146,17 +184,21 @@ SIMD_INLINE vf32 simd_gelu(vf32 x)
 	return x * simd_normal_cdf(x);
 }
 
+/* 2 u, u = sqrt(2 / pi) (x + 0.044715 x^3), and its slope. */
 SIMD_INLINE vf32 simd_gelu_inner(vf32 x)
 {
-	return simd_f32(SIMD_SQRT_2_OVER_PI) * simd_fma(simd_f32(0.044715f) * x * x, x, x);
+	return x * simd_fma(simd_f32(0.071354816f), x * x, simd_f32(1.59576912f));
+}
+
+SIMD_INLINE vf32 simd_gelu_inner_slope(vf32 x)
+{
+	return simd_fma(simd_f32(0.214064449f), x * x, simd_f32(1.59576912f));
 }
 
 /* x sigmoid(2 u) is x (1 + tanh u) / 2, and keeps its relative precision where tanh nears -1. */
 SIMD_INLINE vf32 simd_gelu_tanh(vf32 x)
 {
-	vf32 u = simd_gelu_inner(x);
-
-	return x * simd_sigmoid(u + u);
+	return x / simd_one_plus_exp(simd_gelu_inner(x));
 }
 
 #endif

@@ -18,6 +18,46 @@ SIMD_INLINE vf32 vector_load(enum dtype t, const uint8_t *p)
 
 #define VECTOR_TWO (2 * SIMD_WIDTH)
 
+#if SIMD_WIDTH == 8
+/* As simd_round_bf16 rounds what is not NaN. */
+SIMD_INLINE vu32 vector_round(vf32 x)
+{
+	vu32 bits = (vu32)x;
+
+	return bits + 0x7fff + (bits >> 16 & 1);
+}
+
+SIMD_INLINE bool vector_has_nan(vf32 a, vf32 b)
+{
+	__m256 nan = _mm256_cmp_ps((__m256)a, (__m256)b, _CMP_UNORD_Q);
+
+	return __builtin_expect(_mm256_movemask_ps(nan) != 0, 0);
+}
+
+/* Two vectors as one of bf16, in their order. */
+SIMD_INLINE vf32 vector_narrow(vf32 a, vf32 b)
+{
+	vu32 x, y;
+
+	if (vector_has_nan(a, b))
+		return simd_narrow_two(a, b);
+	x = vector_round(a) >> 16;
+	y = vector_round(b) >> 16;
+	return (vf32)_mm256_permute4x64_epi64(_mm256_packus_epi32((__m256i)x, (__m256i)y), 0xd8);
+}
+#endif
+
+/* Two vectors as one of bf16: A at even places, B at odd ones. */
+SIMD_INLINE vf32 vector_merge(vf32 a, vf32 b)
+{
+#if SIMD_WIDTH == 8
+	if (!vector_has_nan(a, b))
+		return (vf32)_mm256_blend_epi16((__m256i)(vector_round(a) >> 16),
+						(__m256i)vector_round(b), 0xaa);
+#endif
+	return (vf32)(simd_round_bf16(a) >> 16 | (simd_round_bf16(b) & 0xffff0000));
+}
+
 /* VECTOR_TWO elements to P, rounded to nearest even. STREAM: past the caches (simd_stream); then P is a multiple of SIMD_BYTES. */
 SIMD_INLINE void vector_store_two(enum dtype t, uint8_t *p, vf32 a, vf32 b, bool stream)
 {
@@ -29,9 +69,9 @@ SIMD_INLINE void vector_store_two(enum dtype t, uint8_t *p, vf32 a, vf32 b, bool
 		simd_store(p + SIMD_BYTES, b);
 #if SIMD_WIDTH == 8
 	} else if (t == DTYPE_BF16 && stream) {
-		simd_stream(p, simd_narrow_two(a, b));
+		simd_stream(p, vector_narrow(a, b));
 	} else if (t == DTYPE_BF16) {
-		simd_store(p, simd_narrow_two(a, b));
+		simd_store(p, vector_narrow(a, b));
 #endif
 	} else {
 		float x[VECTOR_TWO];
@@ -62,8 +102,7 @@ SIMD_INLINE void vector_split(enum dtype t, const uint8_t *p, vf32 two[2])
 SIMD_INLINE void vector_join(enum dtype t, uint8_t *p, const vf32 two[2], bool stream)
 {
 	if (t == DTYPE_BF16) {
-		vf32 both = (vf32)(simd_round_bf16(two[0]) >> 16 |
-				   (simd_round_bf16(two[1]) & 0xffff0000));
+		vf32 both = vector_merge(two[0], two[1]);
 
 		if (stream)
 			simd_stream(p, both);
