@@ -12,8 +12,10 @@
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/vector.h"
 
-#define STRIP 256 /* a multiple of every block of a quantized table */
-#define SPANS 16
+#define STRIP  256 /* a multiple of every block of a quantized table */
+#define SPANS  16
+#define AHEAD  2 /* rows that are asked for before their turn */
+#define COPIED (4 * SIMD_BYTES)
 
 static int32_t id_at(const struct kernel_tensor *ids, ptrdiff_t at)
 {
@@ -73,12 +75,30 @@ static void copy_strided(const struct kernel_tensor *table, size_t row, uint8_t 
 		       in + operand_bytes(table->dtype, (ptrdiff_t)i * table->stride[1]), size);
 }
 
+/* N bytes, while as many at NEXT, where that is not NULL, are asked for. */
+SIMD_INLINE void copy_asking(uint8_t *to, const uint8_t *from, const uint8_t *next, size_t n,
+			     bool stream)
+{
+	size_t i = 0;
+
+	for (; i + COPIED <= n; i += COPIED) {
+		for (size_t j = 0; j < COPIED && next; j += 64)
+			__builtin_prefetch(next + i + j, 0, 3);
+		vector_copy(to + i, from + i, COPIED, stream);
+	}
+	vector_copy(to + i, from + i, n - i, stream);
+}
+
 static void gather_row(const struct kernel_tensor *table, const struct kernel_tensor *out,
-		       size_t row, uint8_t *to, size_t n)
+		       size_t row, const uint8_t *next, uint8_t *to, size_t n)
 {
 	if (table->dtype == out->dtype && inner_dense(table)) {
-		vector_copy(to, row_of(table, row, 0), operand_bytes(out->dtype, (ptrdiff_t)n),
-			    vector_streams(out));
+		size_t bytes = operand_bytes(out->dtype, (ptrdiff_t)n);
+
+		if (vector_streams(out) && vector_aligned(to))
+			copy_asking(to, row_of(table, row, 0), next, bytes, true);
+		else
+			copy_asking(to, row_of(table, row, 0), next, bytes, false);
 		return;
 	}
 	if (table->dtype == out->dtype) {
@@ -103,6 +123,17 @@ static void fill_row(const struct kernel_tensor *out, int32_t id, uint8_t *to, s
 		operand_store(out->dtype, &x, to + operand_bytes(out->dtype, (ptrdiff_t)i), 1);
 }
 
+/* The row that comes AHEAD rows on, of those before END: rows by id lie anywhere, and nothing else brings them near. */
+static const uint8_t *row_ahead(const struct kernel_call *c, size_t i, size_t end)
+{
+	const struct kernel_tensor *table = &c->in[0], *ids = &c->in[1];
+	int32_t id = i + AHEAD < end ? id_at(ids, (ptrdiff_t)(i + AHEAD)) : -1;
+
+	return id >= 0 && (size_t)id < table->shape[0] && table->dtype == c->out[0].dtype
+		       ? row_of(table, (size_t)id, 0)
+		       : NULL;
+}
+
 static void run_gather_rows(const struct kernel_call *c)
 {
 	const struct kernel_tensor *table = &c->in[0], *ids = &c->in[1], *out = &c->out[0];
@@ -116,7 +147,7 @@ static void run_gather_rows(const struct kernel_call *c)
 		if (id < 0 || (size_t)id >= table->shape[0])
 			fill_row(out, id, row, n);
 		else
-			gather_row(table, out, (size_t)id, row, n);
+			gather_row(table, out, (size_t)id, row_ahead(c, i, to), row, n);
 	}
 	simd_stream_end();
 }
@@ -203,38 +234,64 @@ static void add_rows(const struct kernel_tensor *x, const uint32_t *rows, size_t
 	}
 }
 
-/* Rows by id lie anywhere: nothing but this brings the next one near. */
-static void ask_row(const struct kernel_tensor *x, uint32_t row, size_t column, size_t n)
+/*
+ * Asks for N columns of row number PLACE of those sorted, and of what it is added to: they lie anywhere, and nothing else brings them
+ * near.
+ */
+static void ask_row(const struct kernel_call *c, size_t place, size_t column, size_t n, bool onto)
 {
-	const uint8_t *at = row_of(x, row, column);
+	const struct kernel_tensor *x = &c->in[c->n_in - 2], *ids = &c->in[c->n_in - 1];
+	const struct kernel_tensor *out = &c->out[0];
+	struct sorted s = sorted_of(c);
 
+	if (place >= s.first[out->shape[0]])
+		return;
 	for (size_t i = 0; i < operand_bytes(x->dtype, (ptrdiff_t)n); i += 64)
-		__builtin_prefetch(at + i, 0, 2);
+		__builtin_prefetch(row_of(x, s.rows[place], column) + i, 0, 3);
+	if (onto) {
+		size_t id = (size_t)id_at(ids, (ptrdiff_t)s.rows[place] * ids->stride[0]);
+
+		for (size_t i = 0; i < operand_bytes(out->dtype, (ptrdiff_t)n); i += 64)
+			__builtin_prefetch(row_of(out, id, column) + i, 1, 3);
+	}
 }
 
-/* Ids FROM to TO - 1, columns as above. What is added to is added to once, by the sum as a node of its own would give it. */
+/* AT += the sum of MANY rows, which is rounded first, as it would be as a node of its own. */
+static void add_onto(enum dtype t, uint8_t *at, float *sum, size_t n)
+{
+	float old[STRIP];
+
+	operand_round(t, sum, n);
+	operand_load(t, at, old, n);
+	add_row(sum, old, n);
+	operand_store(t, sum, at, n);
+}
+
+/* Ids FROM to TO - 1, columns as above. What is added to is added to once. */
 static void sum_span(const struct kernel_call *c, size_t from, size_t to, size_t column, size_t n)
 {
 	const struct kernel_tensor *out = &c->out[0], *x = &c->in[c->n_in - 2];
 	struct sorted s = sorted_of(c);
-	bool onto = c->n_in == 3;
+	bool onto = c->n_in == 3, plain = x->dtype == DTYPE_F32 && out->dtype == DTYPE_F32;
 
 	for (size_t id = from; id < to; id++) {
-		float sum[STRIP], old[STRIP];
+		float sum[STRIP];
 		uint8_t *at = row_of(out, id, column);
 		size_t many = s.first[id + 1] - s.first[id];
+		const uint32_t *rows = s.rows + s.first[id];
 
-		if (onto && many == 0)
-			continue;
-		if (s.first[id + 1] < s.first[out->shape[0]])
-			ask_row(x, s.rows[s.first[id + 1]], column, n);
-		add_rows(x, s.rows + s.first[id], many, column, n, sum);
-		if (onto) {
-			operand_round(out->dtype, sum, n);
-			operand_load(out->dtype, at, old, n);
-			add_row(sum, old, n);
+		for (size_t i = 0; i < many; i++)
+			ask_row(c, s.first[id] + i + AHEAD, column, n, onto);
+		if (onto && many == 1 && plain) {
+			add_row((float *)(void *)at,
+				(const float *)(const void *)row_of(x, rows[0], column), n);
+		} else if (onto && many) {
+			add_rows(x, rows, many, column, n, sum);
+			add_onto(out->dtype, at, sum, n);
+		} else if (!onto) {
+			add_rows(x, rows, many, column, n, sum);
+			operand_store(out->dtype, sum, at, n);
 		}
-		operand_store(out->dtype, sum, at, n);
 	}
 }
 
