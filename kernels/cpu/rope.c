@@ -10,6 +10,7 @@
 #include "kernels/attributes.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/simd_math.h"
+#include "kernels/cpu/vector.h"
 
 /* Cosines and sines, each twice when neighbours are pairs; and a head in and out. */
 static size_t room_size(const struct kernel_call *c)
@@ -29,15 +30,27 @@ static int32_t integer(const struct kernel_tensor *t, ptrdiff_t at)
 
 #define PAIRS 64 /* at a time */
 
-static double angle_of(const struct kernel_call *c, size_t row, size_t pair)
+/* Angles of N pairs from PAIR on. Most often all pairs have one position, and frequencies lie side by side. */
+static void angles_of(const struct kernel_call *c, size_t row, size_t pair, size_t n, double *angle)
 {
 	const struct kernel_tensor *positions = &c->in[1], *frequencies = &c->in[2];
-	ptrdiff_t axis = c->n_in > 3 ? integer(&c->in[3], (ptrdiff_t)pair * c->in[3].stride[0]) : 0;
-	double position = integer(positions, (ptrdiff_t)row * positions->stride[0] +
-						     axis * positions->stride[1]);
+	const float *f = frequencies->data;
+	ptrdiff_t at = (ptrdiff_t)row * positions->stride[0], step = frequencies->stride[0];
 
-	return position *
-	       (double)((const float *)frequencies->data)[(ptrdiff_t)pair * frequencies->stride[0]];
+	if (c->n_in <= 3 && step == 1) {
+		double position = integer(positions, at);
+
+		for (size_t i = 0; i < n; i++)
+			angle[i] = position * (double)f[pair + i];
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		ptrdiff_t j = (ptrdiff_t)(pair + i);
+		ptrdiff_t axis = c->n_in > 3 ? integer(&c->in[3], j * c->in[3].stride[0]) : 0;
+		double position = integer(positions, at + axis * positions->stride[1]);
+
+		angle[i] = position * (double)f[j * step];
+	}
 }
 
 /* ANGLE = quarter pi / 2 + rest: the rest, and the quarter's two low bits. */
@@ -79,12 +92,13 @@ static void turns(const struct kernel_call *c, size_t row, float *cosines, float
 	for (size_t i = 0; i < pairs; i += PAIRS) {
 		size_t n = pairs - i < PAIRS ? pairs - i : PAIRS;
 		double angle[PAIRS];
-		float rest[PAIRS] = { 0 };
-		int32_t quarter[PAIRS] = { 0 };
+		float rest[PAIRS];
+		int32_t quarter[PAIRS];
 
-		for (size_t j = 0; j < n; j++)
-			angle[j] = angle_of(c, row, i + j);
-		reduce_angles(angle, n, rest, quarter);
+		angles_of(c, row, i, n, angle);
+		for (size_t j = n; j % SIMD_WIDTH; j++)
+			angle[j] = 0;
+		reduce_angles(angle, (n + SIMD_WIDTH - 1) / SIMD_WIDTH * SIMD_WIDTH, rest, quarter);
 		for (size_t j = 0; j < n; j += SIMD_WIDTH) {
 			vf32 sine, cosine;
 
@@ -108,17 +122,54 @@ static void double_turns(float *cosines, float *sines, size_t pairs)
 	}
 }
 
-/* (x, y) -> (x cos - y sin, y cos + x sin) */
+/* (x, y) -> (x cos - y sin, y cos + x sin), LEFT pairs of which are there. */
+SIMD_INLINE void turn_some(const float *x, float *y, size_t pairs, const float *cosines,
+			   const float *sines, size_t left)
+{
+	vf32 u = rows_load(x, left), v = rows_load(x + pairs, left);
+	vf32 co = rows_load(cosines, left), si = rows_load(sines, left);
+
+	rows_store(y, simd_fma(u, co, -(v * si)), left);
+	rows_store(y + pairs, simd_fma(v, co, u * si), left);
+}
+
 static void turn_halves(const float *x, float *y, size_t pairs, const float *cosines,
 			const float *sines)
 {
-	for (size_t i = 0; i < pairs; i += SIMD_WIDTH) {
-		size_t left = pairs - i;
-		vf32 u = rows_load(x + i, left), v = rows_load(x + pairs + i, left);
-		vf32 co = rows_load(cosines + i, left), si = rows_load(sines + i, left);
+	size_t i = 0;
 
-		rows_store(y + i, simd_fma(u, co, -(v * si)), left);
-		rows_store(y + pairs + i, simd_fma(v, co, u * si), left);
+	for (; i + SIMD_WIDTH <= pairs; i += SIMD_WIDTH)
+		turn_some(x + i, y + i, pairs, cosines + i, sines + i, SIMD_WIDTH);
+	if (i < pairs)
+		turn_some(x + i, y + i, pairs, cosines + i, sines + i, pairs - i);
+}
+
+/* The same of f32 or bf16 in whole vectors, from where they lie to where they go, past the caches where STREAM; what lies
+ * STEP elements on, where it is not 0, is asked for. */
+SIMD_INLINE void turn_whole(enum dtype t, const uint8_t *x, uint8_t *y, size_t pairs,
+			    const float *cosines, const float *sines, ptrdiff_t step, bool stream)
+{
+	ptrdiff_t half = (ptrdiff_t)operand_bytes(t, (ptrdiff_t)pairs);
+
+	for (size_t i = 0; i < pairs; i += VECTOR_TWO) {
+		const uint8_t *next = x + operand_bytes(t, step + (ptrdiff_t)i);
+		vf32 a[2], b[2];
+
+		if (step) {
+			__builtin_prefetch(next, 0, 3);
+			__builtin_prefetch(next + half, 0, 3);
+		}
+		SIMD_UNROLL
+		for (size_t j = 0; j < 2; j++) {
+			size_t k = i + j * SIMD_WIDTH, at = operand_bytes(t, (ptrdiff_t)k);
+			vf32 u = vector_load(t, x + at), v = vector_load(t, x + half + at);
+			vf32 co = simd_load(cosines + k), si = simd_load(sines + k);
+
+			a[j] = simd_fma(u, co, -(v * si));
+			b[j] = simd_fma(v, co, u * si);
+		}
+		vector_store_two(t, y + operand_bytes(t, (ptrdiff_t)i), a[0], a[1], stream);
+		vector_store_two(t, y + half + operand_bytes(t, (ptrdiff_t)i), b[0], b[1], stream);
 	}
 }
 
@@ -175,6 +226,47 @@ static void turn_head(const struct kernel_call *c, size_t row, size_t head, cons
 			      dim);
 }
 
+/* Whether all heads are of T, whole vectors, and turned as a whole by halves. */
+static bool heads_whole(const struct kernel_call *c, enum dtype t)
+{
+	const struct rope_attributes *a = c->attributes;
+	size_t pairs = c->in[2].shape[0];
+
+	return c->in[0].dtype == t && c->out[0].dtype == t && !a->interleaved &&
+	       pairs % VECTOR_TWO == 0 && 2 * pairs == c->in[0].shape[2];
+}
+
+SIMD_INLINE void turn_heads(const struct kernel_call *c, enum dtype t, size_t row,
+			    const float *cosines, const float *sines)
+{
+	const struct kernel_tensor *x = &c->in[0], *out = &c->out[0];
+	size_t pairs = c->in[2].shape[0];
+	bool large = vector_streams(out);
+	ptrdiff_t step = row + 1 < x->shape[0] ? x->stride[0] : 0;
+
+	for (size_t head = 0; head < x->shape[1]; head++) {
+		const uint8_t *from = operand_at(x, head_at(x, row, head));
+		uint8_t *to = (uint8_t *)out->data + operand_bytes(t, head_at(out, row, head));
+
+		if (large && vector_aligned(to))
+			turn_whole(t, from, to, pairs, cosines, sines, step, true);
+		else
+			turn_whole(t, from, to, pairs, cosines, sines, step, false);
+	}
+}
+
+static void turn_row(const struct kernel_call *c, size_t row, const float *cosines,
+		     const float *sines, float *rooms)
+{
+	if (heads_whole(c, DTYPE_F32))
+		turn_heads(c, DTYPE_F32, row, cosines, sines);
+	else if (heads_whole(c, DTYPE_BF16))
+		turn_heads(c, DTYPE_BF16, row, cosines, sines);
+	else
+		for (size_t head = 0; head < c->in[0].shape[1]; head++)
+			turn_head(c, row, head, cosines, sines, rooms);
+}
+
 static void run_rope(const struct kernel_call *c)
 {
 	const struct rope_attributes *a = c->attributes;
@@ -187,9 +279,9 @@ static void run_rope(const struct kernel_call *c)
 		turns(c, row, cosines, sines);
 		if (a->interleaved)
 			double_turns(cosines, sines, pairs);
-		for (size_t head = 0; head < c->in[0].shape[1]; head++)
-			turn_head(c, row, head, cosines, sines, rooms);
+		turn_row(c, row, cosines, sines, rooms);
 	}
+	simd_stream_end();
 }
 
 static bool claims(const struct kernel_call *c)
