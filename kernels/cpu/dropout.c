@@ -10,8 +10,8 @@
 #include "kernels/cpu/simd_philox.h"
 #include "kernels/random.h"
 
-#define CHUNK  512
-#define BLOCKS 16 /* at a time: whole vectors at every level */
+#define CHUNK 512
+#define ROOM  (4 * SIMD_PHILOX_BLOCKS) /* words that are drawn at a time, at most */
 
 /* Blocks FIRST on, of row ROW; or block 0 of rows FIRST on. */
 struct draws {
@@ -20,50 +20,25 @@ struct draws {
 	bool down;
 };
 
-/* Counter FIRST + I in lane I. */
-static void count_up(const struct draws *d, uint64_t first, uint32_t word[4][BLOCKS])
+/* The first words of rows FIRST to FIRST + SIMD_WIDTH - 1. */
+static void draw_down(const struct draws *d, uint64_t first, uint32_t *out)
 {
-	for (size_t i = 0; i < BLOCKS; i++) {
-		uint64_t block = d->down ? 0 : first + i, row = d->down ? first + i : d->row;
+	vu32 word[1][4];
 
-		word[0][i] = (uint32_t)block;
-		word[1][i] = (uint32_t)(block >> 32);
-		word[2][i] = (uint32_t)row;
-		word[3][i] = (uint32_t)(row >> 32);
-	}
+	simd_philox_rows(first, word[0]);
+	simd_philox(d->key, word, 1);
+	simd_store(out, (vf32)word[0][0]);
 }
 
-/* The words of BLOCKS counters. */
-static void draw(const struct draws *d, uint64_t first, uint32_t word[4][BLOCKS])
-{
-	count_up(d, first, word);
-	for (size_t i = 0; i < BLOCKS; i += SIMD_WIDTH) {
-		vu32 c[4];
-
-		for (int j = 0; j < 4; j++)
-			memcpy(&c[j], &word[j][i], sizeof(c[j]));
-		simd_philox(d->key, c);
-		for (int j = 0; j < 4; j++)
-			memcpy(&word[j][i], &c[j], sizeof(c[j]));
-	}
-}
-
-/* The words of N elements, whole blocks of each row from FIRST on; OUT has room for BLOCKS blocks more. */
+/* The words of N elements, whole blocks of each row from FIRST on; OUT has room for ROOM more. */
 static void draw_many(const struct draws *d, size_t n, uint32_t *out)
 {
-	size_t each = d->down ? 1 : 4;
-
-	for (size_t i = 0; i < n; i += BLOCKS * each) {
-		uint32_t word[4][BLOCKS];
-
-		draw(d, d->first + i / each, word);
-		if (d->down)
-			memcpy(out + i, word[0], sizeof(word[0]));
-		else
-			for (size_t j = 0; j < BLOCKS; j++)
-				for (size_t k = 0; k < 4; k++)
-					out[i + j * 4 + k] = word[k][j];
-	}
+	if (d->down)
+		for (size_t i = 0; i < n; i += SIMD_WIDTH)
+			draw_down(d, d->first + i, out + i);
+	else
+		for (size_t i = 0; i < n; i += 4 * SIMD_PHILOX_BLOCKS)
+			simd_philox_words(d->key, d->first + i / 4, d->row, out + i);
 }
 
 static ptrdiff_t last_step(const struct kernel_tensor *t)
@@ -82,17 +57,18 @@ static ptrdiff_t run_at(const struct kernel_tensor *t, size_t outer)
 	return at;
 }
 
+/* In whole vectors: past the end of X and WORD too, where there is room. */
 static void drop(const struct kernel_call *c, const uint32_t *word, float *x, size_t n)
 {
 	const struct dropout_attributes *a = c->attributes;
-	float scale = (float)(1 / (1 - a->p));
+	vf32 scale = simd_f32((float)(1 / (1 - a->p)));
 	/* A uniform number, word / 2^8 / 2^24, is below p as its integer is below p 2^24. */
 	int32_t below = (int32_t)ceilf((float)a->p * 0x1p24f);
 
-	for (size_t i = 0; i < n; i++) {
-		float y = x[i] * scale;
+	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
+		vi32 kept = (vi32)((vu32)simd_load(word + i) >> 8) >= below;
 
-		x[i] = (int32_t)(word[i] >> 8) < below ? 0.0f : y;
+		simd_store(x + i, simd_keep(kept, simd_load(x + i) * scale));
 	}
 }
 
@@ -104,7 +80,7 @@ static void drop_run(const struct kernel_call *c, size_t outer, size_t first, si
 	ptrdiff_t from = run_at(in, outer) + (ptrdiff_t)first * last_step(in);
 	ptrdiff_t to = run_at(out, outer) + (ptrdiff_t)first;
 	struct draws d = { .key = c->key, .down = out->n_axes < 2 };
-	uint32_t word[CHUNK + 4 + 4 * BLOCKS];
+	uint32_t word[CHUNK + 4 + ROOM];
 	float x[CHUNK];
 	size_t skip = 0;
 

@@ -31,6 +31,7 @@
 #define WINDOW         &(const struct attention_attributes){ .causal = 1, .window = 512 }
 #define LOSS           &(const struct cross_entropy_attributes){ .ignore = -100 }
 #define OPTIMIZER      &(const struct optimizer_attributes){ .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1 }
+#define STOCHASTIC(s)  &(const struct optimizer_attributes){ .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1, .stochastic = s }
 /* dtype 0: what is asked for */
 #define FILL           &(const struct fill_attributes){ .b = 1, .shape = { 1, { 4194304 } } }
 #define CONV(s, p, g)       &(const struct conv_attributes){ { s, s }, { p, p, p, p }, { 1, 1 }, g, 0, { 0 } }
@@ -223,8 +224,10 @@ const struct op_shape op_shapes[] = {
 	{ OP_SGD, "100M.embedding", "32000x768 f32:32000x768 f32:32000x768 f32:2+", OPTIMIZER },
 	{ OP_ADAMW, "100M.up", "2048x768 f32:2048x768 f32:2048x768+ f32:2048x768 f32:4+", OPTIMIZER },
 	{ OP_ADAMW, "100M.embedding", "32000x768 f32:32000x768 f32:32000x768+ f32:32000x768 f32:4+", OPTIMIZER },
+	{ OP_ADAMW, "100M.stochastic", "bf16:32000x768 f32:32000x768 f32:32000x768+ f32:32000x768 f32:4+", STOCHASTIC(STOCHASTIC_PARAMETER) },
 	{ OP_LION, "100M.embedding", "32000x768 f32:32000x768 f32:32000x768 f32:2+", OPTIMIZER },
 	{ OP_ADAMW8, "100M.embedding", "32000x768 i8:32000x768 u8:32000x768 f32:96000+ f32:96000+ f32:32000x768 f32:4+", OPTIMIZER },
+	{ OP_ADAMW8, "100M.stochastic", "bf16:32000x768 i8:32000x768 u8:32000x768 f32:96000+ f32:96000+ f32:32000x768 f32:4+", STOCHASTIC(STOCHASTIC_PARAMETER | STOCHASTIC_MOMENTS) },
 };
 /* clang-format on */
 
