@@ -423,6 +423,89 @@ static void check_all_large(int level)
 	}
 }
 
+/* --- rows that the cases of ops.def do not have --- */
+
+#define HEADS 3
+#define DIM   64 /* whole vectors at every level, pairs of halves too */
+#define CELLS (ROWS * HEADS * DIM)
+
+/* Results of K beside those of ref: NaN where that has NaN, within what T rounds. */
+static void check_beside_ref(int level, enum op op, struct kernel_call c, enum dtype t,
+			     const char *what)
+{
+	uint8_t data[2][4 * CELLS];
+	float got[CELLS], want[CELLS];
+	struct kernel_tensor out = *c.out;
+	const struct kernel *k;
+	size_t n = kernel_elements(&out), wrong = 0;
+
+	c.out = &out;
+	k = kernel_of(level, op, &c, what);
+	for (int i = 0; i < 2; i++) {
+		out.data = memset(data[i], 0x55, sizeof(data[i]));
+		if (k)
+			run(i ? k : op_info(op)->ref, c, i ? 2 : 1);
+	}
+	dtype_to_f32(t, data[0], want, n);
+	dtype_to_f32(t, data[1], got, n);
+	for (size_t i = 0; i < n; i++) {
+		float allowed = (t == DTYPE_F32 ? 1e-6f : 8e-3f) * (fabsf(want[i]) + 1);
+
+		if (isnan(want[i]) ? !isnan(got[i]) : !(fabsf(got[i] - want[i]) <= allowed))
+			wrong++;
+	}
+	tap_ok(wrong == 0, "%s of %s, %s: as ref (%zu are not)", what, dtype_name(t),
+	       level_name((enum level)level), wrong);
+}
+
+/* Heads that are turned as a whole, where they lie. */
+static void check_whole_heads(int level, enum dtype t)
+{
+	static uint8_t x[4 * CELLS];
+	int32_t positions[ROWS] = { 0, 1, 7, 100, 5000 };
+	float frequencies[DIM / 2];
+	struct rope_attributes a = { .scale = 1.25 };
+	struct kernel_tensor out = { .dtype = t,
+				     .n_axes = 3,
+				     .shape = { ROWS, HEADS, DIM },
+				     .stride = { HEADS * DIM, DIM, 1 } };
+	struct kernel_tensor in[] = { out, tensor(DTYPE_I32, positions, ROWS, 1),
+				      tensor(DTYPE_F32, frequencies, 0, DIM / 2) };
+
+	in[0].data = x;
+	fill_floats(t, x, CELLS, 37);
+	for (int i = 0; i < DIM / 2; i++)
+		frequencies[i] = powf(1e4f, -(float)i / (DIM / 2));
+	check_beside_ref(level, OP_ROPE,
+			 (struct kernel_call){ .in = in,
+					       .out = &out,
+					       .n_in = 3,
+					       .n_out = 1,
+					       .attributes = &a,
+					       .rows = ROWS },
+			 t, "rope of whole heads");
+}
+
+/* Rows of -inf alone, of that and NaN, with one number, with +inf. */
+static void check_infinite_rows(int level, enum dtype t)
+{
+	static uint8_t data[4 * CELLS];
+	float x[4 * DIM];
+	struct kernel_tensor in = tensor(t, data, 4, DIM - 3), out = in;
+	size_t width = DIM - 3;
+
+	for (size_t i = 0; i < 4 * width; i++)
+		x[i] = -INFINITY;
+	x[width + 7] = NAN;
+	x[2 * width + width - 1] = 3;
+	x[3 * width] = INFINITY;
+	dtype_from_f32(t, x, data, 4 * width);
+	check_beside_ref(
+		level, OP_SOFTMAX,
+		(struct kernel_call){ .in = &in, .out = &out, .n_in = 1, .n_out = 1, .rows = 4 }, t,
+		"softmax of infinite rows");
+}
+
 int main(void)
 {
 	for (int level = 0; level < LEVEL_COUNT; level++) {
@@ -444,6 +527,10 @@ int main(void)
 		check_draws(level, OP_SGD);
 		check_draws(level, OP_LION);
 		check_all_large(level);
+		for (int brain = 0; brain < 2; brain++) {
+			check_whole_heads(level, brain ? DTYPE_BF16 : DTYPE_F32);
+			check_infinite_rows(level, brain ? DTYPE_BF16 : DTYPE_F32);
+		}
 	}
 	check_law();
 	return tap_done();
