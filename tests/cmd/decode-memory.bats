@@ -115,7 +115,7 @@ damaged()
 	fi
 }
 
-@test 'damaged files: a text or one line of error (DAMAGED=N tries so many; 10,000 were tried)' {
+@test 'damaged files: a text or one line of error (DAMAGED=N tries so many)' {
 	local i refused=0
 
 	for ((i = 1; i <= ${DAMAGED:-150}; i++)); do
