@@ -286,6 +286,9 @@ static const struct attention_case large_attentions[] = {
 	{ 9, 130, 2, 1, 4, 20, { .scale = 1 }, .mask = true, .large = true },
 	{ 6, 99, 2, 2, 4, 4, { .causal = 1 }, .positions = true, .back = 96, .large = true },
 	{ 97, 97, 2, 2, 4, 4, { .causal = 1 }, .bias = 1, .large = true },
+	/* Tiles of which the first queries do not see the last keys, or the last queries the first keys. */
+	{ 56, 146, 2, 1, 4, 4, { .causal = 1 }, .large = true },
+	{ 50, 146, 2, 1, 4, 4, { .causal = 1, .window = 140 }, .large = true },
 };
 #define N_ATTENTIONS (sizeof(attentions) / sizeof(attentions[0]))
 #define N_LARGE	     (sizeof(large_attentions) / sizeof(large_attentions[0]))
