@@ -2,8 +2,8 @@
  * kernels/cpu/matmul_packed.h - products of rounded rows by weights that are kept in a form of our own
  *
  * ROUNDED_LINES lines of the weight lie together, block by block: their scales, their offsets, then their bytes, the fours of all
- * lines side by side (rounded_products.h), as many bits to a value as in the weight's own form: what is read for a row of x is one
- * stream, nothing is turned, and rows need no room for panels. Of a type with
+ * lines side by side, as many bits to a value as in the weight's own form: what is read for a row of x is one stream, and nothing is
+ * turned. More rows take panels (rounded_work.h), which are made of it. Of a type with
  *
  *	4 bits: byte i of vector v holds four v in its low, four v + 4 in its high half
  *	5 bits: that of 4 bits, then one vector whose bit v is the fifth bit of four v
@@ -14,18 +14,9 @@
 #ifndef KERNELS_CPU_MATMUL_PACKED_H
 #define KERNELS_CPU_MATMUL_PACKED_H
 
-#include "kernels/cpu/epilogue.h"
-#include "kernels/cpu/level.h"
-#include "kernels/cpu/rounded_products.h"
+#include "kernels/cpu/rounded_work.h"
 
-#define ALONE	    4 /* rows at most that each part rounds for itself */
-#define X_ROWS	    32
-#define COLUMNS	    64 /* of w, between epilogues */
-#define COLUMN_STEP (COLUMNS + 16)
-#define AHEAD	    1536 /* bytes; on Zen 3 the rate did not change from 1 to 4 KiB */
-
-/* X(name): types that have such a form. */
-#define TYPES(X) X(Q4_0) X(Q4_1) X(Q5_0) X(Q5_1) X(Q8_0)
+#define AHEAD 1536 /* bytes; on Zen 3 the rate did not change from 1 to 4 KiB */
 
 /* --- the form --- */
 
@@ -91,7 +82,7 @@ SIMD_INLINE rbytes bits(rbytes v, size_t shift, uint8_t mask)
 	return (rbytes)((rshorts)v >> shift) & mask;
 }
 
-/* The eight fours of the bytes at P, as rounded_dots takes them. */
+/* The eight fours of the bytes at P, as rounded_more takes them. */
 SIMD_INLINE void unpack(enum dtype t, const uint8_t *p, rbytes *fours)
 {
 	const uint8_t more = (uint8_t)(rounded_bias(t) - quant_bias(t));
@@ -113,63 +104,55 @@ SIMD_INLINE void unpack(enum dtype t, const uint8_t *p, rbytes *fours)
 
 /* --- products --- */
 
-/* ROWS rows of x from ROW on by the group of lines at P, to OUT. T and ROWS are constants. */
-SIMD_INLINE void packed_rows(enum dtype t, size_t rows, const struct rounded_rows *x, size_t row,
-			     const uint8_t *p, float *out, size_t stride)
+/* Row 0 of x by the group of lines at P, to OUT. T is a constant. */
+SIMD_INLINE void packed_row(enum dtype t, const struct rounded_rows *x, const uint8_t *p,
+			    float *out)
 {
-	const size_t k = x->k, blocks = k / 32;
-	const int8_t *q = x->q + row * k;
-	const float *scale = x->scale + row * blocks, *sum = x->sum + row * blocks;
-	const int32_t *excess = x->excess + row * blocks;
-	rfloat acc[ROUNDED_TOGETHER] = { { 0 } };
+	const size_t blocks = x->k / 32, fit = rounded_fit(rounded_kind(t));
+	rfloat acc = { 0 };
 
 	for (size_t b = 0; b < blocks; b++, p += group_bytes(t)) {
-		rint32 dot[ROUNDED_TOGETHER] = { { 0 } };
-		rfloat of_w = load_halves(p), more = of_w;
-		const uint8_t *bytes = p + 2 * ROUNDED_LINES;
+		const uint8_t *bytes = p + (quant_has_offset(t) ? 4 : 2) * ROUNDED_LINES;
+		rint32 dot = { 0 }, sum = { 0 };
 		rbytes w[8];
 
 		for (size_t i = 0; i < group_bytes(t); i += 64)
 			__builtin_prefetch((const void *)((uintptr_t)p + AHEAD + i), 0, 3);
-		if (quant_has_offset(t)) {
-			more = load_halves(bytes);
-			bytes += 2 * ROUNDED_LINES;
-		}
 		unpack(t, bytes, w);
-		rounded_dots(rounded_kind(t), rows, 8, (const uint8_t *)w, q + 32 * b, k, dot);
 		SIMD_UNROLL
-		for (size_t r = 0; r < rows; r++) {
-			if (rounded_bias(t))
-				dot[r] -= rounded_all_int(excess[r * blocks + b]);
-			acc[r] = rounded_step(acc[r], of_w, scale[r * blocks + b], dot[r]);
-			if (quant_has_offset(t))
-				acc[r] =
-					rounded_fma(more, rounded_all(sum[r * blocks + b]), acc[r]);
+		for (size_t i = 0; i < 8; i++) {
+			sum = rounded_more(rounded_kind(t), i % fit == 0, sum, w[i],
+					   rounded_spread(x->q + 32 * b + 4 * i));
+			if ((i + 1) % fit == 0)
+				dot = rounded_total(rounded_kind(t), i < fit, dot, sum);
 		}
+		if (rounded_bias(t))
+			dot -= rounded_all_int(x->excess[b]);
+		acc = rounded_step(acc, load_halves(p), x->scale[b], dot);
+		if (quant_has_offset(t))
+			acc = rounded_fma(load_halves(p + 2 * ROUNDED_LINES),
+					  rounded_all(x->sum[b]), acc);
 	}
-	SIMD_UNROLL
-	for (size_t r = 0; r < rows; r++)
-		rounded_store(out + r * stride, acc[r]);
+	rounded_store(out, acc);
+}
+
+/* The group of lines at P, K elements long, as a panel. T is a constant. */
+SIMD_INLINE void panel_of(enum dtype t, const uint8_t *p, size_t k, uint8_t *to)
+{
+	for (size_t b = 0; b < k / 32; b++, p += group_bytes(t)) {
+		const uint8_t *bytes = p + (quant_has_offset(t) ? 4 : 2) * ROUNDED_LINES;
+		rbytes w[8];
+
+		unpack(t, bytes, w);
+		panel_scales(t, load_halves(p), load_halves(p + 2 * ROUNDED_LINES), to);
+		to += panel_scale_bytes(quant_has_offset(t));
+		SIMD_UNROLL
+		for (size_t i = 0; i < 8; i++, to += ROUNDED_BYTES)
+			rounded_store(to, (rfloat)w[i]);
+	}
 }
 
 /* --- shares --- */
-
-struct work {
-	const struct product *p;
-	struct rounded_rows x;
-	uint8_t *form;
-	size_t bytes; /* of a group of lines */
-};
-
-static size_t up(size_t n)
-{
-	return (n + 63) / 64 * 64;
-}
-
-static bool is_alone(const struct product *p)
-{
-	return p->m <= ALONE;
-}
 
 /* Of a group of lines; 0: the type has no form. */
 static size_t bytes_of(enum dtype t, size_t k)
@@ -177,7 +160,7 @@ static size_t bytes_of(enum dtype t, size_t k)
 	switch (t) {
 #define BYTES(t) \
 case DTYPE_##t: return k / 32 * group_bytes(DTYPE_##t);
-		TYPES(BYTES)
+		SHORT_TYPES(BYTES)
 #undef BYTES
 	default: return 0;
 	}
@@ -188,56 +171,22 @@ static size_t groups_of(const struct product *p)
 	return (p->n + ROUNDED_LINES - 1) / ROUNDED_LINES;
 }
 
-static struct work work_of(const struct kernel_call *c, const struct product *p)
+/* A group of lines to the form at FORM; lines that are not there are the last. T is a constant. */
+SIMD_INLINE void pack_group(enum dtype t, const struct work *w, uint8_t *form, size_t group)
 {
-	struct work w = { .p = p, .form = c->kept };
-	size_t shared = up(p->m * rounded_row_bytes(p->k));
-	uint8_t *own = (uint8_t *)c->scratch + shared +
-		       (size_t)c->part * up(ALONE * rounded_row_bytes(p->k));
+	const size_t bytes = dtype_info(t)->bytes, last = w->p->n - 1;
+	const uint8_t *lines[ROUNDED_LINES];
 
-	w.bytes = bytes_of(p->b->dtype, p->k);
-	w.x = rounded_rows_at(is_alone(p) ? own : c->scratch, p->m, p->k);
-	w.x.group = 32;
-	switch (p->b->dtype) {
-#define ASK(t)                           \
-case DTYPE_##t:                          \
- w.x.bias = rounded_bias(DTYPE_##t);     \
- w.x.sums = quant_has_offset(DTYPE_##t); \
- break;
-		TYPES(ASK)
-#undef ASK
-	default: break;
+	for (size_t l = 0; l < ROUNDED_LINES; l++) {
+		size_t at = group * ROUNDED_LINES + l;
+
+		lines[l] = w->w + (at < last ? at : last) * w->unit_bytes;
 	}
-	return w;
-}
-
-static void round_rows(struct work *w, size_t from, size_t to)
-{
-	const struct kernel_tensor *a = w->p->a;
-
-	for (size_t row = from; row < to; row++)
-		rounded_row(&w->x, row, a->dtype,
-			    operand_at(a, (ptrdiff_t)row * a->stride[w->p->row_axis]));
-}
-
-/* Lines that are not there are the last. */
-SIMD_INLINE void pack_group(enum dtype t, const struct work *w, size_t group)
-{
-	const struct kernel_tensor *b = w->p->b;
-	const size_t bytes = dtype_info(t)->bytes;
-	size_t line = (size_t)b->stride[b->n_axes - 1] / 32 * bytes, last = w->p->n - 1;
-	uint8_t *to = w->form + group * w->bytes;
-
-	for (size_t i = 0; i < w->p->k / 32; i++, to += group_bytes(t)) {
-		const uint8_t *lines[ROUNDED_LINES];
-
-		for (size_t l = 0; l < ROUNDED_LINES; l++) {
-			size_t at = group * ROUNDED_LINES + l;
-
-			lines[l] = (const uint8_t *)b->data + (at < last ? at : last) * line +
-				   i * bytes;
-		}
-		pack_block(t, lines, to);
+	form += group * bytes_of(t, w->p->k);
+	for (size_t i = 0; i < w->p->k / 32; i++, form += group_bytes(t)) {
+		pack_block(t, lines, form);
+		for (size_t l = 0; l < ROUNDED_LINES; l++)
+			lines[l] += bytes;
 	}
 }
 
@@ -249,54 +198,69 @@ static void pack(const struct kernel_call *c, const struct work *w)
 	for (size_t g = from; g < to; g++)
 		switch (w->p->b->dtype) {
 #define PACK(t) \
-case DTYPE_##t: pack_group(DTYPE_##t, w, g); break;
-			TYPES(PACK)
+case DTYPE_##t: pack_group(DTYPE_##t, w, c->kept, g); break;
+			SHORT_TYPES(PACK)
 #undef PACK
 		default: break;
 		}
 }
 
-/* Rows FROM to TO - 1; T is a constant. */
-SIMD_INLINE void rows_of_type(enum dtype t, const struct work *w, size_t from, size_t to,
-			      const uint8_t *p, float *out)
+/* The group of lines that FIRST begins; where there is none, the last. */
+static const uint8_t *group_at(const struct work *w, size_t first)
 {
-	size_t row = from;
+	size_t group = first / ROUNDED_LINES, last = groups_of(w->p) - 1;
 
-	for (; row + 4 <= to; row += 4, out += 4 * COLUMN_STEP)
-		packed_rows(t, 4, &w->x, row, p, out, COLUMN_STEP);
-	switch (to - row) {
-	case 3: packed_rows(t, 3, &w->x, row, p, out, COLUMN_STEP); return;
-	case 2: packed_rows(t, 2, &w->x, row, p, out, COLUMN_STEP); return;
-	case 1: packed_rows(t, 1, &w->x, row, p, out, COLUMN_STEP); return;
+	return w->w + (group < last ? group : last) * w->unit_bytes;
+}
+
+static void unpack_panel(const struct work *w, size_t first, struct stretch k, uint8_t *to)
+{
+	const uint8_t *p = group_at(w, first) + k.from / 32 * w->step_bytes;
+
+	switch (w->p->b->dtype) {
+#define PANEL(t) \
+case DTYPE_##t: panel_of(DTYPE_##t, p, k.to - k.from, to); return;
+		SHORT_TYPES(PANEL)
+#undef PANEL
 	default: return;
 	}
 }
 
-static void some_rows(const struct work *w, size_t from, size_t to, const uint8_t *p, float *out)
+static void one_row(const struct work *w, size_t first, float *out)
 {
 	switch (w->p->b->dtype) {
-#define ROWS(t) \
-case DTYPE_##t: rows_of_type(DTYPE_##t, w, from, to, p, out); return;
-		TYPES(ROWS)
-#undef ROWS
+#define ROW(t) \
+case DTYPE_##t: packed_row(DTYPE_##t, &w->x, group_at(w, first), out); return;
+		SHORT_TYPES(ROW)
+#undef ROW
 	default: return;
 	}
 }
 
-/* N columns from FIRST on, at most COLUMNS. */
-static void columns(const struct kernel_call *c, const struct work *w, size_t first, size_t n)
+/* Columns FROM to TO - 1. */
+static void columns(const struct kernel_call *c, const struct work *w, size_t from, size_t to)
 {
-	float out[X_ROWS * COLUMN_STEP];
+	float out[COLUMNS + SIMD_WIDTH];
 
-	for (size_t row = 0; row < w->p->m; row += X_ROWS) {
-		size_t to = row + X_ROWS < w->p->m ? row + X_ROWS : w->p->m;
-
-		for (size_t j = 0; j < n; j += ROUNDED_LINES)
-			some_rows(w, row, to, w->form + (first + j) / ROUNDED_LINES * w->bytes,
-				  out + j);
-		for (size_t r = row; r < to; r++)
-			epilogue_row(c, w->p, 0, r, first, n, out + (r - row) * COLUMN_STEP);
+	if (w->p->m > 1) {
+		by_panels(c, w, from, to, unpack_panel);
+		return;
 	}
+	for (size_t n; from < to; from += n) {
+		n = to - from < COLUMNS ? to - from : COLUMNS;
+		for (size_t j = 0; j < n; j += ROUNDED_LINES)
+			one_row(w, from + j, out + j);
+		epilogue_row(c, w->p, 0, 0, from, n, out);
+	}
+}
+
+/* W from here on is the form. */
+static void take_form(const struct kernel_call *c, struct work *w)
+{
+	w->w = c->kept;
+	w->unit = ROUNDED_LINES;
+	w->unit_bytes = bytes_of(w->p->b->dtype, w->p->k);
+	w->step_bytes = bytes_of(w->p->b->dtype, 32);
 }
 
 static void run(const struct kernel_call *c)
@@ -309,6 +273,7 @@ static void run(const struct kernel_call *c)
 		pack(c, &w);
 		return;
 	}
+	take_form(c, &w);
 	if (c->phase == 1 && !is_alone(&p)) {
 		kernel_share(p.m, 1, c->part, c->parts, &from, &to);
 		round_rows(&w, from, to);
@@ -317,8 +282,7 @@ static void run(const struct kernel_call *c)
 	kernel_share(p.n, ROUNDED_LINES, c->part, c->parts, &from, &to);
 	if (is_alone(&p) && from < to)
 		round_rows(&w, 0, p.m);
-	for (size_t j = from; j < to; j += COLUMNS)
-		columns(c, &w, j, to - j < COLUMNS ? to - j : COLUMNS);
+	columns(c, &w, from, to);
 }
 
 static int phases(const struct kernel_call *c)
@@ -326,14 +290,6 @@ static int phases(const struct kernel_call *c)
 	struct product p = product_of(c, 0);
 
 	return is_alone(&p) ? 2 : 3;
-}
-
-static size_t scratch(const struct kernel_call *c)
-{
-	struct product p = product_of(c, 0);
-
-	return up(p.m * rounded_row_bytes(p.k)) +
-	       (size_t)c->parts * up(ALONE * rounded_row_bytes(p.k));
 }
 
 static size_t kept(const struct kernel_call *c, int *in)
@@ -344,19 +300,13 @@ static size_t kept(const struct kernel_call *c, int *in)
 	return groups_of(&p) * bytes_of(p.b->dtype, p.k);
 }
 
-/* One matrix of lines of w that lie side by side, of a type with a form; rows of floats. */
+/* Of a type with a form. */
 static bool claims(const struct kernel_call *c)
 {
 	struct product p = product_of(c, 0);
 	const struct matmul_attributes *m = c->attributes;
-	const struct kernel_tensor *a = p.a, *b = p.b;
 
-	if (!m->round || !m->pack || p.batches != 1 || p.b_batches != 1 || p.n == 0)
-		return false;
-	if (!operand_is_float(a->dtype) || a->stride[a->n_axes - 1] != 1 ||
-	    b->stride[b->n_axes - 2] != 1 || b->stride[b->n_axes - 1] < 0)
-		return false;
-	return bytes_of(b->dtype, p.k) && epilogue_serves(c);
+	return m->round && m->pack && is_one_matrix(c) && bytes_of(p.b->dtype, p.k);
 }
 
 #endif

@@ -31,6 +31,17 @@ typedef uint8_t rbytes __attribute__((vector_size(4 * ROUNDED_LINES)));
 # define ROUNDED_UNROLL
 #endif
 
+/*
+ * A sum that is made before what comes after it: left to itself gcc makes all products first, and has no registers for them.
+ */
+#if defined(__x86_64__)
+# define ROUNDED_HERE(v) __asm__("" : "+x"(v))
+#elif defined(__aarch64__)
+# define ROUNDED_HERE(v) __asm__("" : "+w"(v))
+#else
+# define ROUNDED_HERE(v) (void)(v)
+#endif
+
 SIMD_INLINE rfloat rounded_load(const void *p)
 {
 	rfloat v;
@@ -69,6 +80,12 @@ SIMD_INLINE rfloat rounded_fma(rfloat x, rfloat y, rfloat z)
 SIMD_INLINE rfloat rounded_floats(rint32 x)
 {
 	return __builtin_convertvector(x, rfloat);
+}
+
+/* A group more (rounded_products.h): SCALE of the lines, BY of x, SUM of the integers' products. */
+SIMD_INLINE rfloat rounded_step(rfloat acc, rfloat scale, float by, rint32 sum)
+{
+	return rounded_fma(scale * rounded_all(by), rounded_floats(sum), acc);
 }
 
 /* The f16 at each of the lines' P + AT. */
@@ -147,14 +164,14 @@ SIMD_INLINE vbytes rounded_run(enum dtype t, const uint8_t *p, int run, int at)
 	return quant_run(t, p, run, at) + (uint8_t)(rounded_bias(t) - quant_bias(t));
 }
 
-/* Sums of two neighbours, of one kind but SIGNED; or of four. */
-#if defined(ROUNDED_PAIRS)
+/* Sums of two neighbours: of products of one kind but SIGNED, and of what those are. */
+#if ROUNDED_LINES == 8
 SIMD_INLINE rint16 rounded_pairs(rbytes w, rbytes x)
 {
 	return (rint16)_mm256_maddubs_epi16((__m256i)w, (__m256i)x);
 }
 
-SIMD_INLINE rint32 rounded_join(rint16 x)
+SIMD_INLINE rint32 rounded_widen(rint16 x)
 {
 	return (rint32)_mm256_madd_epi16((__m256i)x, _mm256_set1_epi16(1));
 }
@@ -167,10 +184,10 @@ SIMD_INLINE rint32 rounded_fours(enum rounded_kind kind, rbytes w, rbytes x, rin
 	return (rint32)ROUNDED_DOT((__m256i)sum, (__m256i)w, (__m256i)x);
 # else
 	if (kind == ROUNDED_SIGNED)
-		return sum + rounded_join(rounded_pairs(
+		return sum + rounded_widen(rounded_pairs(
 				     (rbytes)_mm256_abs_epi8((__m256i)w),
 				     (rbytes)_mm256_sign_epi8((__m256i)x, (__m256i)w)));
-	return sum + rounded_join(rounded_pairs(w, x));
+	return sum + rounded_widen(rounded_pairs(w, x));
 # endif
 }
 #elif defined(SIMD_NEON)
@@ -214,54 +231,43 @@ SIMD_INLINE rbytes rounded_bytes(const uint8_t *p)
 	return v;
 }
 
-/* How many sums of pairs fit 16 bits: 127 x 2 times 15, 31 and 63 is 3,810, 7,874 and 16,002. */
-SIMD_INLINE size_t rounded_fit(enum rounded_kind kind)
-{
-	return kind == ROUNDED_FOUR_BITS ? 8 : kind == ROUNDED_FIVE_BITS ? 4 : 2;
-}
-
-/*
- * SUM[r] of ROWS rows of x, STEP bytes apart, by N fours of each line: those of w lie ROUNDED_BYTES apart from W on. All but W,
- * X and STEP are constants.
- */
-SIMD_INLINE void rounded_dots(enum rounded_kind kind, size_t rows, size_t n, const uint8_t *w,
-			      const int8_t *x, size_t step, rint32 *sum)
+/* Whether sums of pairs may be added in 16 bits. */
+SIMD_INLINE bool rounded_is_narrow(enum rounded_kind kind)
 {
 #if defined(ROUNDED_PAIRS)
-	size_t fit = rounded_fit(kind) < n ? rounded_fit(kind) : n;
-
-	SIMD_UNROLL
-	for (size_t i = 0; i < n && kind != ROUNDED_SIGNED; i += fit) {
-		rint16 pairs[4];
-
-		SIMD_UNROLL
-		for (size_t j = 0; j < fit; j++) {
-			rbytes v = rounded_bytes(w + (i + j) * ROUNDED_BYTES);
-
-			SIMD_UNROLL
-			for (size_t r = 0; r < rows; r++) {
-				rint16 both = rounded_pairs(
-					v, rounded_spread(x + r * step + 4 * (i + j)));
-
-				pairs[r] = j ? pairs[r] + both : both;
-			}
-		}
-		SIMD_UNROLL
-		for (size_t r = 0; r < rows; r++)
-			sum[r] += rounded_join(pairs[r]);
-	}
-	if (kind != ROUNDED_SIGNED)
-		return;
+	return kind != ROUNDED_SIGNED;
+#else
+	return false;
 #endif
-	ROUNDED_UNROLL
-	for (size_t i = 0; i < n; i++) {
-		rbytes v = rounded_bytes(w + i * ROUNDED_BYTES);
+}
 
-		SIMD_UNROLL
-		for (size_t r = 0; r < rows; r++)
-			sum[r] = rounded_fours(kind, v, rounded_spread(x + r * step + 4 * i),
-					       sum[r]);
+/* How many of them fit: 127 x 2 times 15, 31 and 63 is 3,810, 7,874 and 16,002. Sums that are not narrow have no such limit. */
+SIMD_INLINE size_t rounded_fit(enum rounded_kind kind)
+{
+	return kind == ROUNDED_SIX_BITS ? 2 : kind == ROUNDED_FIVE_BITS ? 4 : 8;
+}
+
+/* Fours more, to a sum that is narrow or not, as KIND has it; FIRST: nothing was there before. KIND and FIRST are constants. */
+SIMD_INLINE rint32 rounded_more(enum rounded_kind kind, bool first, rint32 sum, rbytes w, rbytes x)
+{
+#if defined(ROUNDED_PAIRS)
+	if (rounded_is_narrow(kind)) {
+		rint16 both = rounded_pairs(w, x);
+
+		return first ? (rint32)both : (rint32)((rint16)sum + both);
 	}
+#endif
+	return rounded_fours(kind, w, x, first ? (rint32){ 0 } : sum);
+}
+
+/* What at most rounded_fit() such steps made, added to TOTAL. */
+SIMD_INLINE rint32 rounded_total(enum rounded_kind kind, bool first, rint32 total, rint32 sum)
+{
+#if defined(ROUNDED_PAIRS)
+	if (rounded_is_narrow(kind))
+		sum = rounded_widen((rint16)sum);
+#endif
+	return first ? sum : total + sum;
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "kernels/attributes.h"
+#include "kernels/blocks.h"
 #include "kernels/rounding.h"
 #include "lib/base/random.h"
 #include "lib/graph/backend.h"
@@ -24,6 +25,7 @@ struct trial {
 	size_t m, n, k;
 	bool turned; /* w is [n, k]; else [k, n] */
 	bool round, pack;
+	bool largest; /* all integers are as large as they can be, of rows and weight */
 	void *w;
 	float *x, *bias, *want, *got;
 	double *most; /* of a result: the sum of the magnitudes */
@@ -59,6 +61,32 @@ static void fill_weight(const struct trial *t, size_t bytes, const struct random
 	for (size_t i = 0; i < bytes; i++)
 		if (t->type == DTYPE_Q8_0 && i % 34 >= 2)
 			((uint8_t *)t->w)[i] = (uint8_t)random_below(r, 1, i, 256);
+}
+
+/* Where a block of those types that are taken apart here has its f16: one, or two in a row. */
+static size_t place_of_scale(enum dtype t)
+{
+	switch (t) {
+	case DTYPE_Q2_K: return offsetof(struct block_q2_k, d);
+	case DTYPE_Q3_K: return offsetof(struct block_q3_k, d);
+	case DTYPE_Q6_K: return offsetof(struct block_q6_k, d);
+	default: return 0;
+	}
+}
+
+/* All bits of the integers, but in Q8_0, which has a sign: -128 then. */
+static void fill_largest(const struct trial *t, size_t bytes)
+{
+	const size_t block = dtype_info(t->type)->bytes, at = place_of_scale(t->type);
+	const bool two = t->type == DTYPE_Q4_1 || t->type == DTYPE_Q5_1 || t->type == DTYPE_Q2_K ||
+			 t->type == DTYPE_Q4_K || t->type == DTYPE_Q5_K;
+	const uint8_t small[4] = { 0, 0x14, 0, 0x14 };
+
+	memset(t->w, t->type == DTYPE_Q8_0 ? 0x80 : 0xff, bytes);
+	for (size_t i = 0; i < bytes; i += block)
+		memcpy((uint8_t *)t->w + i + at, small, two ? 4 : 2);
+	for (size_t i = 0; i < t->m * t->k; i++)
+		t->x[i] = i / t->k % 2 ? -1 : 1;
 }
 
 /* x as it is multiplied. */
@@ -121,6 +149,8 @@ static void make(struct trial *t)
 	for (size_t i = 0; i < t->n; i++)
 		t->bias[i] = (float)random_normal(&r, 2, i);
 	fill_weight(t, bytes, &r);
+	if (t->largest)
+		fill_largest(t, bytes);
 	make_want(t);
 }
 
@@ -336,23 +366,43 @@ static void check_type(enum dtype type, enum level level)
 	check((struct trial){ .type = type, .level = level, .m = 23, .n = 256 + odd, .k = 19 });
 }
 
-/* One row takes lines of w, more take panels, many are rounded apart; columns end within a group of lines. */
+/*
+ * One row takes lines of w, more take panels, many are rounded apart; columns end within a group of lines and within a tile, k takes
+ * one stretch or several, rows one share of the panels or two.
+ */
 static void check_rounded(enum dtype type, enum level level, bool pack)
 {
-	const size_t rows[] = { 1, 2, 3, 5, 8, 12, 41 };
-	size_t block = dtype_info(type)->block;
+	const size_t block = dtype_info(type)->block;
+	const struct {
+		size_t m, n, blocks;
+	} shapes[] = {
+		{ 1, 70, 256 / block + 2 },  { 2, 64, 1 },
+		{ 3, 3, 256 / block + 2 },   { 5, 70, 1 },
+		{ 8, 64, 256 / block + 2 },  { 12, 3, 1 },
+		{ 41, 70, 256 / block + 2 }, { 1, 43, 1792 / block },
+		{ 3, 43, 1792 / block },     { 131, 9, 1 },
+	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
 		check((struct trial){ .type = type,
 				      .level = level,
-				      .m = rows[i],
-				      .n = i % 3 == 0	? 70
-					   : i % 3 == 1 ? 64
-							: 3,
-				      .k = block * (i % 2 ? 1 : 256 / block + 2),
+				      .m = shapes[i].m,
+				      .n = shapes[i].n,
+				      .k = block * shapes[i].blocks,
 				      .turned = true,
 				      .round = true,
 				      .pack = pack });
+	/* Of the types whose integers are multiplied as they are: sums in 16 bits hold them. */
+	for (size_t m = 1; m < 4 && type <= DTYPE_Q6_K; m++)
+		check((struct trial){ .type = type,
+				      .level = level,
+				      .m = m,
+				      .n = 19,
+				      .k = 256,
+				      .turned = true,
+				      .round = true,
+				      .pack = pack,
+				      .largest = true });
 }
 
 /* Those that TEST_LEVELS names, or all. */

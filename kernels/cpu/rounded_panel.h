@@ -1,10 +1,13 @@
 /*
- * kernels/cpu/rounded_lines.h - ROUNDED_LINES lines of a block-quantized weight at once: scales, and panels of their bytes
+ * kernels/cpu/rounded_panel.h - ROUNDED_LINES lines of a block-quantized weight as a panel, whose bytes need no more unpacking
+ *
+ * Group by group: a vector of scales, one of offsets where the type has them, then the bytes, the fours of all lines side by side.
+ * Lines that follow each other are read as rounded_straight.h reads them.
  */
-#ifndef KERNELS_CPU_ROUNDED_LINES_H
-#define KERNELS_CPU_ROUNDED_LINES_H
+#ifndef KERNELS_CPU_ROUNDED_PANEL_H
+#define KERNELS_CPU_ROUNDED_PANEL_H
 
-#include "kernels/cpu/rounded.h"
+#include "kernels/cpu/rounded_straight.h"
 
 #define ROUNDED_RUNS(t) (quant_is_k(t) ? 8 : 1) /* of a block */
 
@@ -24,28 +27,10 @@ SIMD_INLINE __m256i rounded_words(const uint8_t *const *p)
 				 (int)load_u32(p[6]), (int)load_u32(p[7]));
 }
 
-/*
- * The same of lines that follow each other, each at least 28 bytes long: lane L is the right one of the 32 bytes that begin 4 L bytes
- * before line L's P, which never lie outside the lines.
- */
-SIMD_INLINE __m256i rounded_words_close(const uint8_t *const *p)
-{
-	__m256i v = _mm256_loadu_si256((const void *)p[0]);
-
-	v = _mm256_blend_epi32(v, _mm256_loadu_si256((const void *)(p[1] - 4)), 2);
-	v = _mm256_blend_epi32(v, _mm256_loadu_si256((const void *)(p[2] - 8)), 4);
-	v = _mm256_blend_epi32(v, _mm256_loadu_si256((const void *)(p[3] - 12)), 8);
-	v = _mm256_blend_epi32(v, _mm256_loadu_si256((const void *)(p[4] - 16)), 16);
-	v = _mm256_blend_epi32(v, _mm256_loadu_si256((const void *)(p[5] - 20)), 32);
-	v = _mm256_blend_epi32(v, _mm256_loadu_si256((const void *)(p[6] - 24)), 64);
-	return _mm256_blend_epi32(v, _mm256_loadu_si256((const void *)(p[7] - 28)), 128);
-}
-
-/* CLOSE: lines follow each other. */
-SIMD_INLINE void rounded_scales_short(enum dtype t, const uint8_t *const *p, bool close,
+SIMD_INLINE void rounded_scales_short(enum dtype t, const uint8_t *const *p,
 				      struct rounded_scales *s)
 {
-	__m256i v = close ? rounded_words_close(p) : rounded_words(p);
+	__m256i v = rounded_words(p);
 
 	v = _mm256_shuffle_epi8(v, _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11,
 						    14, 15, 0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7,
@@ -56,7 +41,7 @@ SIMD_INLINE void rounded_scales_short(enum dtype t, const uint8_t *const *p, boo
 		s->offset[0] = (rfloat)_mm256_cvtph_ps(_mm256_extracti128_si256(v, 1));
 }
 #else
-SIMD_INLINE void rounded_scales_short(enum dtype t, const uint8_t *const *p, bool close,
+SIMD_INLINE void rounded_scales_short(enum dtype t, const uint8_t *const *p,
 				      struct rounded_scales *s)
 {
 	s->scale[0] = rounded_halves(p, 0);
@@ -126,37 +111,30 @@ SIMD_INLINE void rounded_scales_k(enum dtype t, const uint8_t *const *p, struct 
 		s->offset[g] = d * rounded_small(turned + g * ROUNDED_LINES);
 }
 
-SIMD_INLINE void rounded_scales(enum dtype t, const uint8_t *const *p, bool close,
-				struct rounded_scales *s)
+SIMD_INLINE void rounded_scales(enum dtype t, const uint8_t *const *p, struct rounded_scales *s)
 {
 	if (quant_is_k(t))
 		rounded_scales_k(t, p, s);
 	else
-		rounded_scales_short(t, p, close, s);
+		rounded_scales_short(t, p, s);
 }
 
 /* --- panels --- */
 
-/*
- * ROUNDED_LINES lines of K elements: the bytes that rounded_dots takes, run after run, and scales and offsets, a vector a group.
- */
-struct rounded_panel {
-	uint8_t *bytes;
-	float *scale, *offset;
-};
-
-SIMD_INLINE size_t rounded_panel_bytes(size_t k)
+SIMD_INLINE size_t panel_scale_bytes(bool offset)
 {
-	return (k + k / 16 * 8) * ROUNDED_LINES;
+	return (offset ? 2 : 1) * ROUNDED_BYTES;
 }
 
-SIMD_INLINE struct rounded_panel rounded_panel_at(void *memory, size_t k)
+SIMD_INLINE size_t panel_group_bytes(size_t group, bool offset)
 {
-	struct rounded_panel p = { .bytes = memory };
+	return panel_scale_bytes(offset) + group * ROUNDED_LINES;
+}
 
-	p.scale = (float *)(p.bytes + k * ROUNDED_LINES);
-	p.offset = p.scale + k / 16 * ROUNDED_LINES;
-	return p;
+/* Of K elements, whatever the type. */
+SIMD_INLINE size_t panel_bytes(size_t k)
+{
+	return k / 16 * panel_group_bytes(16, true);
 }
 
 /* A run of each line, 32 bytes, turned so that the fours of all lines lie side by side. */
@@ -191,37 +169,107 @@ SIMD_INLINE void rounded_turn(const vbytes (*q)[32 / QUANT_LANES], uint8_t *out)
 #endif
 }
 
-/* Lines AT to a panel. T and CLOSE are constants. */
-SIMD_INLINE void rounded_pack(enum dtype t, const uint8_t *const *lines, bool close, size_t k,
-			      struct rounded_panel *out)
+/* The scales of group G of a block, to P. */
+SIMD_INLINE void panel_scales(enum dtype t, rfloat scale, rfloat offset, uint8_t *p)
 {
-	const size_t bytes = dtype_info(t)->bytes, groups = ROUNDED_RUNS(t) * 32 / quant_group(t);
+	rounded_store(p, scale);
+	if (quant_has_offset(t))
+		rounded_store(p + ROUNDED_BYTES, offset);
+}
+
+/* Lines LINES, wherever they lie, of K elements to the panel at OUT. T is a constant. */
+SIMD_INLINE void panel_pack(enum dtype t, const uint8_t *const *lines, size_t k, uint8_t *out)
+{
+	const size_t bytes = dtype_info(t)->bytes, halves = 32 / quant_group(t);
 	const uint8_t *p[ROUNDED_LINES];
-	struct rounded_panel o = *out;
 
 	memcpy(p, lines, sizeof(p));
 	for (size_t i = 0; i < k; i += 32 * (size_t)ROUNDED_RUNS(t)) {
 		struct rounded_scales s;
 
-		rounded_scales(t, p, close, &s);
-		for (size_t g = 0; g < groups; g++, o.scale += ROUNDED_LINES) {
-			rounded_store(o.scale, s.scale[g]);
-			if (quant_has_offset(t)) {
-				rounded_store(o.offset, s.offset[g]);
-				o.offset += ROUNDED_LINES;
-			}
-		}
-		for (int run = 0; run < ROUNDED_RUNS(t); run++, o.bytes += 32 * ROUNDED_LINES) {
+		rounded_scales(t, p, &s);
+		for (size_t run = 0; run < ROUNDED_RUNS(t); run++) {
 			vbytes q[ROUNDED_LINES][32 / QUANT_LANES];
+			uint8_t turned[32 * ROUNDED_LINES];
 
 			for (size_t l = 0; l < ROUNDED_LINES; l++)
 				for (int at = 0; at < 32; at += QUANT_LANES)
-					q[l][at / QUANT_LANES] = rounded_run(t, p[l], run, at);
-			rounded_turn((const vbytes(*)[32 / QUANT_LANES]) q, o.bytes);
+					q[l][at / QUANT_LANES] = rounded_run(t, p[l], (int)run, at);
+			rounded_turn((const vbytes(*)[32 / QUANT_LANES]) q, turned);
+			for (size_t h = 0, g = run * halves; h < halves; h++, g++) {
+				const size_t n = quant_group(t) * ROUNDED_LINES;
+
+				panel_scales(t, s.scale[g], s.offset[g], out);
+				out += panel_scale_bytes(quant_has_offset(t));
+				memcpy(out, turned + h * n, n);
+				out += n;
+			}
 		}
 		for (size_t l = 0; l < ROUNDED_LINES; l++)
 			p[l] += bytes;
 	}
 }
+
+#if ROUNDED_LINES == 8
+/* 16 values of each line, W[l] those of lines l and l + 4: their fours, those of all lines side by side. */
+SIMD_INLINE void panel_turn(rbytes (*w)[2], size_t half, uint8_t *out)
+{
+	__m256i a[4], b[4];
+
+	for (int i = 0; i < 2; i++) {
+		a[2 * i] =
+			_mm256_unpacklo_epi32((__m256i)w[2 * i][half], (__m256i)w[2 * i + 1][half]);
+		a[2 * i + 1] =
+			_mm256_unpackhi_epi32((__m256i)w[2 * i][half], (__m256i)w[2 * i + 1][half]);
+	}
+	for (int i = 0; i < 2; i++) {
+		b[2 * i] = _mm256_unpacklo_epi64(a[i], a[i + 2]);
+		b[2 * i + 1] = _mm256_unpackhi_epi64(a[i], a[i + 2]);
+	}
+	for (int i = 0; i < 4; i++)
+		_mm256_storeu_si256((void *)(out + 32 * i), b[i]);
+}
+
+/* Run RUN of a block of eight lines, to OUT. T and RUN are constants. */
+SIMD_INLINE void panel_run(enum dtype t, struct straight_lines b, int run,
+			   const struct straight_scales *s, uint8_t *out)
+{
+	const size_t group = quant_group(t), scales = panel_scale_bytes(quant_has_offset(t));
+	const size_t each = panel_group_bytes(group, quant_has_offset(t));
+	rbytes w[4][2];
+
+	straight_values(t, b, run, s, w);
+	SIMD_UNROLL
+	for (size_t h = 0; h < 32 / group; h++) {
+		const size_t g = (size_t)run * (32 / group) + h;
+
+		panel_scales(t, straight_scale(t, s, g), straight_offset(t, s, g), out + h * each);
+	}
+	panel_turn(w, 0, out + scales);
+	panel_turn(w, 1, out + (group == 16 ? each : 16 * ROUNDED_LINES) + scales);
+}
+
+/* The same as panel_pack of eight lines STRIDE bytes apart from P on. */
+SIMD_INLINE void panel_pack_straight(enum dtype t, const uint8_t *p, size_t stride, size_t k,
+				     uint8_t *out)
+{
+	const size_t each =
+		32 / quant_group(t) * panel_group_bytes(quant_group(t), quant_has_offset(t));
+	struct straight_lines b = { p, stride };
+
+	for (size_t i = 0; i < k; i += 32 * (size_t)ROUNDED_RUNS(t), b.p += dtype_info(t)->bytes) {
+		struct straight_scales s = straight_scales(t, b);
+
+		if (!quant_is_k(t)) {
+			panel_run(t, b, 0, &s, out);
+			out += each;
+			continue;
+		}
+		SIMD_UNROLL
+		for (int run = 0; run < 8; run++, out += each)
+			panel_run(t, b, run, &s, out);
+	}
+}
+#endif
 
 #endif

@@ -1,0 +1,385 @@
+/*
+ * kernels/cpu/rounded_straight.h - one row by eight lines of a weight straight from where they lie, in registers
+ *
+ * A vector of bytes holds 16 values of line l in one half, and those of line l + 4 in the other: four vectors for eight lines, whose
+ * sums three steps of a tree bring side by side. Sums of pairs stay in 16 bits as long as they fit (rounded_fit). Scales of all
+ * lines are gathered four bytes a line, those of a block of 256 once for all of its groups.
+ */
+#ifndef KERNELS_CPU_ROUNDED_STRAIGHT_H
+#define KERNELS_CPU_ROUNDED_STRAIGHT_H
+
+#include "kernels/cpu/rounded.h"
+#include "kernels/cpu/rounded_rows.h"
+
+#if ROUNDED_LINES == 8
+
+/* A block of each of eight lines, STRIDE bytes from one to the next. */
+struct straight_lines {
+	const uint8_t *p;
+	size_t stride;
+};
+
+/* --- scales --- */
+
+/* Four bytes at AT of lines L to L + 3: lane i is the right one of 16 bytes that begin 4 i before, which lie within the lines. */
+SIMD_INLINE __m128i straight_four_words(struct straight_lines b, size_t l, size_t at)
+{
+	const uint8_t *p = b.p + l * b.stride + at;
+	const size_t s = b.stride;
+	__m128i v = _mm_loadu_si128((const void *)p);
+
+	v = _mm_blend_epi32(v, _mm_loadu_si128((const void *)(p + s - 4)), 2);
+	v = _mm_blend_epi32(v, _mm_loadu_si128((const void *)(p + 2 * s - 8)), 4);
+	return _mm_blend_epi32(v, _mm_loadu_si128((const void *)(p + 3 * s - 12)), 8);
+}
+
+/* Of all lines. */
+SIMD_INLINE rint32 straight_words(struct straight_lines b, size_t at)
+{
+	return (rint32)_mm256_set_m128i(straight_four_words(b, 4, at),
+					straight_four_words(b, 0, at));
+}
+
+/* What every group of a block makes its scale of: words[i]'s byte j belongs to group 4 i + j. */
+struct straight_scales {
+	rfloat d, m; /* of blocks of 32 the scale and the offset themselves */
+	rint32 scales[4], minima[4];
+	rint32 fifths; /* of q5_0 and q5_1 */
+};
+
+/* The f16 at AT and at AT + 2 of each line. */
+SIMD_INLINE void straight_halves(struct straight_lines b, size_t at, rfloat *first, rfloat *second)
+{
+	const __m128i apart = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+	__m128i low = _mm_shuffle_epi8(straight_four_words(b, 0, at), apart);
+	__m128i high = _mm_shuffle_epi8(straight_four_words(b, 4, at), apart);
+
+	*first = (rfloat)_mm256_cvtph_ps(_mm_unpacklo_epi64(low, high));
+	*second = (rfloat)_mm256_cvtph_ps(_mm_unpackhi_epi64(low, high));
+}
+
+/* kernels/cpu/quants.h's quant_scales_k4 and quant_scales_k3, of eight lines. */
+SIMD_INLINE void straight_scales_k4(struct straight_lines b, struct straight_scales *s)
+{
+	rint32 first = straight_words(b, 4), second = straight_words(b, 8);
+	rint32 third = straight_words(b, 12);
+
+	s->scales[0] = first & 0x3f3f3f3f;
+	s->scales[1] = (third & 0x0f0f0f0f) | ((first >> 2) & 0x30303030);
+	s->minima[0] = second & 0x3f3f3f3f;
+	s->minima[1] = ((third >> 4) & 0x0f0f0f0f) | ((second >> 2) & 0x30303030);
+}
+
+SIMD_INLINE void straight_scales_k3(struct straight_lines b, struct straight_scales *s)
+{
+	const size_t at = offsetof(struct block_q3_k, scales);
+	rint32 low[2] = { straight_words(b, at), straight_words(b, at + 4) };
+	rint32 high = straight_words(b, at + 8);
+
+	s->scales[0] = (low[0] & 0x0f0f0f0f) | ((high << 4) & 0x30303030);
+	s->scales[1] = (low[1] & 0x0f0f0f0f) | ((high << 2) & 0x30303030);
+	s->scales[2] = ((low[0] >> 4) & 0x0f0f0f0f) | (high & 0x30303030);
+	s->scales[3] = ((low[1] >> 4) & 0x0f0f0f0f) | ((high >> 2) & 0x30303030);
+	for (int i = 0; i < 4; i++)
+		s->scales[i] = (rint32)((rbytes)s->scales[i] - 32);
+}
+
+/* T is a constant here and below. */
+SIMD_INLINE struct straight_scales straight_scales(enum dtype t, struct straight_lines b)
+{
+	struct straight_scales s;
+
+	switch (t) {
+	case DTYPE_Q2_K:
+		for (size_t i = 0; i < 4; i++) {
+			rint32 both = straight_words(b, 4 * i);
+
+			s.scales[i] = both & 0x0f0f0f0f;
+			s.minima[i] = (both >> 4) & 0x0f0f0f0f;
+		}
+		break;
+	case DTYPE_Q3_K: straight_scales_k3(b, &s); break;
+	case DTYPE_Q4_K:
+	case DTYPE_Q5_K: straight_scales_k4(b, &s); break;
+	case DTYPE_Q6_K:
+		for (size_t i = 0; i < 4; i++)
+			s.scales[i] =
+				straight_words(b, offsetof(struct block_q6_k, scales) + 4 * i);
+		break;
+	case DTYPE_Q5_0: s.fifths = straight_words(b, 2); break;
+	case DTYPE_Q5_1: s.fifths = straight_words(b, 4); break;
+	default: break;
+	}
+	/* Where no offset follows d, a block of 256 ends with it. */
+	if (quant_is_k(t) && !quant_has_offset(t)) {
+		straight_halves(b, quant_d_at(t) - 2, &s.m, &s.d);
+	} else
+		straight_halves(b, quant_d_at(t), &s.d, &s.m);
+	s.m = quant_is_k(t) ? -s.m : s.m;
+	return s;
+}
+
+SIMD_INLINE rfloat straight_byte(rint32 word, size_t j)
+{
+	return rounded_floats((word << (24 - 8 * (int)j)) >> 24);
+}
+
+SIMD_INLINE rfloat straight_scale(enum dtype t, const struct straight_scales *s, size_t g)
+{
+	return quant_is_k(t) ? s->d * straight_byte(s->scales[g / 4], g % 4) : s->d;
+}
+
+SIMD_INLINE rfloat straight_offset(enum dtype t, const struct straight_scales *s, size_t g)
+{
+	if (!quant_has_offset(t))
+		return s->m;
+	return quant_is_k(t) ? s->m * straight_byte(s->minima[g / 4], g % 4) : s->m;
+}
+
+/* --- values --- */
+
+/* 16 bytes at AT of line L and of line L + 4: of the latter with 16 before them, which lie within the lines. */
+SIMD_INLINE rbytes straight_load(struct straight_lines b, size_t l, size_t at)
+{
+	const uint8_t *p = b.p + l * b.stride + at;
+	__m256i low = _mm256_castsi128_si256(_mm_loadu_si128((const void *)p));
+
+	return (rbytes)_mm256_blend_epi32(
+		low, _mm256_loadu_si256((const void *)(p + 4 * b.stride - 16)), 0xf0);
+}
+
+/* What lies under MASK after a shift by RIGHT bits, or by -RIGHT to the left. */
+SIMD_INLINE rbytes straight_field(rbytes v, int right, uint8_t mask)
+{
+	typedef uint16_t rshorts __attribute__((vector_size(4 * ROUNDED_LINES)));
+
+	if (right == 0)
+		return v & mask;
+	return (rbytes)(right > 0 ? (rshorts)v >> right : (rshorts)v << -right) & mask;
+}
+
+/* 16 where the bit is set that belongs to a value, AT on, of lines L and L + 4. */
+SIMD_INLINE rbytes straight_fifths(rint32 fifths, size_t l, size_t at)
+{
+	const rbytes bit = (rbytes)_mm256_set1_epi64x((long long)0x8040201008040201u);
+	const long long one = 0x0101010101010101, from = one * (long long)(4 * l + at / 8);
+	rbytes spread = (rbytes)_mm256_shuffle_epi8(
+		(__m256i)fifths, _mm256_setr_epi64x(from, from + one, from, from + one));
+
+	return (rbytes)((spread & bit) == bit) & 16;
+}
+
+/* Values AT (0 or 16) to AT + 15 of run RUN of lines L and L + 4, of rounded_kind(). */
+SIMD_INLINE rbytes straight_half(enum dtype t, struct straight_lines b, size_t l, int run,
+				 size_t at, const struct straight_scales *s)
+{
+	const size_t quarter = (size_t)(run / 4), half = (size_t)(run / 2);
+
+	switch (t) {
+	case DTYPE_Q4_0:
+	case DTYPE_Q4_1:
+		return straight_field(straight_load(b, l, t == DTYPE_Q4_0 ? 2 : 4), (int)at / 4,
+				      15);
+	case DTYPE_Q5_0:
+	case DTYPE_Q5_1:
+		return straight_field(straight_load(b, l, t == DTYPE_Q5_0 ? 6 : 8), (int)at / 4,
+				      15) |
+		       straight_fifths(s->fifths, l, at);
+	case DTYPE_Q2_K:
+		return straight_field(
+			straight_load(b, l, offsetof(struct block_q2_k, qs) + 32 * quarter + at),
+			run % 4 * 2, 3);
+	case DTYPE_Q3_K:
+		return straight_field(
+			       straight_load(b, l,
+					     offsetof(struct block_q3_k, qs) + 32 * quarter + at),
+			       run % 4 * 2, 3) |
+		       straight_field(straight_load(b, l, offsetof(struct block_q3_k, hmask) + at),
+				      run - 2, 4);
+	case DTYPE_Q4_K:
+		return straight_field(
+			straight_load(b, l, offsetof(struct block_q4_k, qs) + 32 * half + at),
+			run % 2 * 4, 15);
+	case DTYPE_Q5_K:
+		return straight_field(
+			       straight_load(b, l,
+					     offsetof(struct block_q5_k, qs) + 32 * half + at),
+			       run % 2 * 4, 15) |
+		       straight_field(straight_load(b, l, offsetof(struct block_q5_k, qh) + at),
+				      run - 4, 16);
+	case DTYPE_Q6_K:
+		return straight_field(
+			       straight_load(b, l, 64 * quarter + 32 * (size_t)(run % 2) + at),
+			       run % 4 / 2 * 4, 15) |
+		       straight_field(
+			       straight_load(b, l,
+					     offsetof(struct block_q6_k, qh) + 32 * quarter + at),
+			       run % 4 * 2 - 4, 48);
+	default: return straight_load(b, l, 2 + at) + (uint8_t)(rounded_bias(t) - quant_bias(t));
+	}
+}
+
+/* W[l]: the two halves of the run of lines l and l + 4. */
+SIMD_INLINE void straight_values(enum dtype t, struct straight_lines b, int run,
+				 const struct straight_scales *s, rbytes (*w)[2])
+{
+	SIMD_UNROLL
+	for (size_t l = 0; l < 4; l++)
+		for (size_t h = 0; h < 2; h++)
+			w[l][h] = straight_half(t, b, l, run, 16 * h, s);
+}
+
+/* --- sums --- */
+
+/* Sums of neighbours of A and of B in every half: of two fours in one, STEP 1, or of the two eights that such steps made, 2. */
+SIMD_INLINE __m256i straight_step(int step, bool shorts, __m256i a, __m256i b)
+{
+	__m256i low = step == 1 ? _mm256_unpacklo_epi32(a, b) : _mm256_unpacklo_epi64(a, b);
+	__m256i high = step == 1 ? _mm256_unpackhi_epi32(a, b) : _mm256_unpackhi_epi64(a, b);
+
+	return shorts ? _mm256_add_epi16(low, high) : _mm256_add_epi32(low, high);
+}
+
+/*
+ * Of lines 0 to 7: the sum of the products of N halves of 16 values from half FIRST on, those of lines l and l + 4 in W[l], by those of X, which
+ * lie in either half of a vector.
+ */
+SIMD_INLINE rint32 straight_sums(enum rounded_kind kind, size_t n, rbytes (*w)[2], size_t first,
+				 const rbytes *x)
+{
+	const size_t fit = rounded_is_narrow(kind) ? rounded_fit(kind) / n : 0;
+	__m256i four[4], two[2], one;
+
+	SIMD_UNROLL
+	for (int l = 0; l < 4; l++) {
+		rint32 sum = rounded_more(kind, true, (rint32){ 0 }, w[l][first], x[0]);
+
+		four[l] = (__m256i)(n == 2 ? rounded_more(kind, false, sum, w[l][1], x[1]) : sum);
+	}
+	for (int i = 0; i < 2; i++) {
+		two[i] = straight_step(1, fit >= 2, four[2 * i], four[2 * i + 1]);
+		if (fit == 2)
+			two[i] = (__m256i)rounded_widen((rint16)two[i]);
+	}
+	one = straight_step(2, fit >= 4, two[0], two[1]);
+	return fit >= 4 ? rounded_widen((rint16)one) : (rint32)one;
+}
+
+/* --- products --- */
+
+SIMD_INLINE rbytes straight_twice(const int8_t *x)
+{
+	return (rbytes)_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)x));
+}
+
+/* Run RUN of the lines by the same run of x, group G. T and RUN are constants. */
+SIMD_INLINE rfloat straight_run(enum dtype t, struct straight_lines b, int run,
+				const struct straight_scales *s, const struct rounded_rows *x,
+				size_t g, rfloat acc)
+{
+	const size_t group = quant_group(t), n = group / 16;
+	rbytes w[4][2];
+
+	straight_values(t, b, run, s, w);
+	SIMD_UNROLL
+	for (size_t h = 0; h < 2 / n; h++, g++) {
+		rfloat scale = straight_scale(t, s, (size_t)run * (2 / n) + h);
+		rfloat offset = straight_offset(t, s, (size_t)run * (2 / n) + h);
+		const int8_t *q = x->q + g * group;
+		rbytes two[2] = { straight_twice(q), straight_twice(q + (n - 1) * 16) };
+		rint32 dot = straight_sums(rounded_kind(t), n, w, h, two);
+
+		if (rounded_bias(t))
+			dot -= rounded_all_int(x->excess[g]);
+		acc = rounded_step(acc, scale, x->scale[g * group / 32], dot);
+		if (quant_has_offset(t))
+			acc = rounded_fma(offset, rounded_all(x->sum[g]), acc);
+	}
+	return acc;
+}
+
+/* Sums of the fours of each of eight lines. */
+SIMD_INLINE rint32 straight_tree(const __m256i *v)
+{
+	__m256i two[4], four[2];
+
+	for (int i = 0; i < 4; i++)
+		two[i] = straight_step(1, false, v[2 * i], v[2 * i + 1]);
+	for (int i = 0; i < 2; i++)
+		four[i] = straight_step(2, false, two[2 * i], two[2 * i + 1]);
+	return (rint32)_mm256_add_epi32(_mm256_permute2x128_si256(four[0], four[1], 0x20),
+					_mm256_permute2x128_si256(four[0], four[1], 0x31));
+}
+
+/*
+ * A block of each line of q8_0, a line a vector: one load a line. Out of the caches that is faster than halves of two lines (Zen 3), though
+ * it is slower in them.
+ */
+SIMD_INLINE rfloat straight_block(struct straight_lines b, const struct straight_scales *s,
+				  const struct rounded_rows *x, size_t g, rfloat acc)
+{
+	rbytes q = rounded_bytes((const uint8_t *)x->q + g * 32);
+	__m256i v[8];
+	rint32 dot;
+
+	SIMD_UNROLL
+	for (size_t l = 0; l < 8; l++)
+		v[l] = (__m256i)rounded_fours(
+			rounded_kind(DTYPE_Q8_0),
+			(rbytes)rounded_run(DTYPE_Q8_0, b.p + l * b.stride, 0, 0), q,
+			(rint32){ 0 });
+	dot = straight_tree(v);
+	if (rounded_bias(DTYPE_Q8_0))
+		dot -= rounded_all_int(x->excess[g]);
+	return rounded_step(acc, s->d, x->scale[g], dot);
+}
+
+/*
+ * How far beyond the next eight lines what follows is asked for, and into which cache. Measured on Zen 3 over weights in pages of 4 kB, of
+ * which each costs a walk: 4 kB further into L2 gives 13.5 to 15.5 GB/s for q4_1; longer blocks, and those of 8 bits, lose by it.
+ */
+SIMD_INLINE size_t straight_further(enum dtype t)
+{
+	return quant_is_k(t) || t == DTYPE_Q8_0 ? 0 : 4096;
+}
+
+SIMD_INLINE void straight_ask(enum dtype t, uintptr_t p)
+{
+	if (t == DTYPE_Q8_0)
+		__builtin_prefetch((const void *)p, 0, 3);
+	else
+		__builtin_prefetch((const void *)p, 0, 2);
+}
+
+/* Row 0 of x by eight lines from P on, whose followers are asked for meanwhile. T is a constant. */
+SIMD_INLINE void rounded_straight(enum dtype t, const uint8_t *p, size_t stride,
+				  const struct rounded_rows *x, float *out)
+{
+	const size_t bytes = dtype_info(t)->bytes, groups = 32 / quant_group(t);
+	struct straight_lines b = { p, stride };
+	uintptr_t asked = (uintptr_t)p + 8 * stride + straight_further(t), ahead = asked;
+	rfloat acc = { 0 };
+
+	for (size_t g = 0; g < x->k / quant_group(t); b.p += bytes) {
+		struct straight_scales s = straight_scales(t, b);
+
+		for (ahead += 8 * bytes; asked < ahead; asked += 64)
+			straight_ask(t, asked);
+		if (t == DTYPE_Q8_0) {
+			acc = straight_block(b, &s, x, g++, acc);
+			continue;
+		}
+		if (!quant_is_k(t)) {
+			acc = straight_run(t, b, 0, &s, x, g++, acc);
+			continue;
+		}
+		SIMD_UNROLL
+		for (int run = 0; run < 8; run++, g += groups)
+			acc = straight_run(t, b, run, &s, x, g, acc);
+	}
+	rounded_store(out, acc);
+}
+
+#endif
+
+#endif
