@@ -247,7 +247,7 @@ killed()
 		try bash -c 'ulimit -v '$limit' && exec decode -q -j 1 -n 5 -p the model'
 		tool=decode
 		# 127: not even the libraries fit
-		[ "$status" = 0 ] || [ "$status" = 127 ] || one_line_error 'out of memory' || complain "at $limit kB"
+		[ "$status" = 0 ] || [ "$status" = 127 ] || one_line_error memory || complain "at $limit kB"
 		[ "$status" != 2 ] || refused=$((refused + 1))
 	done
 	[ "$refused" -gt 0 ] || [ -n "${NNUTILS_SANITIZED-}" ] || complain 'no limit was too low'
