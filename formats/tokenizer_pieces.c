@@ -289,33 +289,23 @@ out:
 	return result;
 }
 
-/* N items of SIZE bytes, in the arena. */
-static int keep(struct arena *arena, const void *items, size_t n, size_t size, const void **out)
+/* ITEMS, which are the arena's from now on; something that is not NULL where there are none. */
+static const void *give(struct arena *arena, void *items)
 {
-	void *copy = arena_alloc(arena, n ? n : 1, size);
-
-	if (!copy)
-		return -1;
-	if (n)
-		memcpy(copy, items, n * size);
-	*out = copy;
-	return 0;
+	return items ? arena_keep(arena, items) : arena_alloc(arena, 1, 1);
 }
 
 int tokenizer_pieces_finish(struct tokenizer_pieces *p, struct model_spec *model, bool keep_last)
 {
-	const void *pieces, *merges;
-
 	if (order_pieces(p) < 0 || drop_repeated(p, keep_last) < 0)
 		return -1;
-	if (keep(p->arena, p->items, p->n, sizeof(*p->items), &pieces) < 0 ||
-	    keep(p->arena, p->merges, p->n_merges, sizeof(*p->merges), &merges) < 0)
-		return -1;
-	model->pieces = pieces;
+	model->pieces = give(p->arena, p->items);
+	p->items = NULL;
+	model->merges = give(p->arena, p->merges);
+	p->merges = NULL;
 	model->n_pieces = p->n;
-	model->merges = merges;
 	model->n_merges = p->n_merges;
-	return 0;
+	return model->pieces && model->merges ? 0 : -1;
 }
 
 struct bytes tokenizer_copy(struct arena *arena, struct bytes b)

@@ -22,9 +22,16 @@ struct chunk {
 	unsigned char *at, *end; /* free bytes; AT is aligned */
 };
 
+/* In the arena itself. */
+struct kept {
+	struct kept *before;
+	void *block;
+};
+
 struct arena {
 	struct chunk *newest; /* NULL at first */
 	size_t next_size;
+	struct kept *kept;
 };
 
 int arena_new(struct arena **out)
@@ -44,6 +51,8 @@ void arena_free(struct arena *a)
 
 	if (!a)
 		return;
+	for (struct kept *k = a->kept; k; k = k->before)
+		free(k->block);
 	for (struct chunk *c = a->newest; c; c = before) {
 		before = c->before;
 		free(c);
@@ -100,6 +109,19 @@ void *arena_alloc(struct arena *a, size_t n, size_t size)
 	p = a->newest->at;
 	a->newest->at += total;
 	return p;
+}
+
+void *arena_keep(struct arena *a, void *block)
+{
+	struct kept *k = arena_alloc(a, 1, sizeof(*k));
+
+	if (!k) {
+		free(block);
+		return NULL;
+	}
+	*k = (struct kept){ a->kept, block };
+	a->kept = k;
+	return block;
 }
 
 char *arena_copy(struct arena *a, struct bytes b)

@@ -16,6 +16,9 @@ void arena_free(struct arena *a); /* NULL is allowed */
 /* N items of SIZE bytes; NULL with the error set. Valid until arena_free. */
 void *arena_alloc(struct arena *a, size_t n, size_t size);
 
+/* Takes over BLOCK, which malloc gave or NULL: it is freed with the arena, or at once where there is no memory: NULL with the error set. */
+void *arena_keep(struct arena *a, void *block);
+
 /* A copy with a NUL after it, so that it serves as a C string too. */
 char *arena_copy(struct arena *a, struct bytes b);
 

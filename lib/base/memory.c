@@ -12,6 +12,7 @@
 
 #define FEWEST_ITEMS 16
 #define HUGE_PAGE    ((size_t)2 << 20)
+#define LARGE	     (2 * HUGE_PAGE)
 
 static int refuse_product(size_t n, size_t size)
 {
@@ -22,6 +23,16 @@ static int refuse_product(size_t n, size_t size)
 static bool product(size_t n, size_t size, size_t *out)
 {
 	return size_mul(n, size, out) && *out <= PTRDIFF_MAX;
+}
+
+/* What is large and new comes from the system untouched; huge pages then take a tenth of the time to come by. */
+static void advise(void *p, size_t total)
+{
+	size_t before = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
+
+	if (total >= LARGE)
+		madvise((char *)p + before, (total - before) / HUGE_PAGE * HUGE_PAGE,
+			MADV_HUGEPAGE);
 }
 
 void *mem_new(size_t n, size_t size)
@@ -36,6 +47,8 @@ void *mem_new(size_t n, size_t size)
 	p = calloc(1, total ? total : 1);
 	if (!p)
 		err_memory(total);
+	else
+		advise(p, total);
 	return p;
 }
 
@@ -98,6 +111,7 @@ int mem_grow(void *items, size_t *capacity, size_t need, size_t size)
 	grown = realloc(old, total ? total : 1);
 	if (!grown)
 		return err_memory(total);
+	advise(grown, total);
 	memcpy(items, &grown, sizeof(grown));
 	*capacity = more;
 	return 0;

@@ -46,6 +46,28 @@ static void test_many(void)
 	arena_free(NULL);
 }
 
+/* What is not freed with it is a leak to the sanitizer's lane. */
+static void test_kept(void)
+{
+	struct arena *a = NULL;
+	char *blocks[3];
+	size_t same = 0;
+
+	tap_works(arena_new(&a), "a new arena");
+	for (size_t i = 0; i < 3; i++) {
+		blocks[i] = malloc(5000000);
+		memset(blocks[i], (int)i + 1, 5000000);
+		same += arena_keep(a, blocks[i]) == blocks[i];
+		arena_alloc(a, 100, 1);
+	}
+	tap_is_u64(same, 3, "what malloc gave stays where it is");
+	for (size_t i = 0; i < 3; i++)
+		same += all_are((unsigned char *)blocks[i], 5000000, (unsigned char)(i + 1));
+	tap_is_u64(same, 6, "and as it was");
+	tap_ok(!arena_keep(a, NULL), "nothing is nothing");
+	arena_free(a);
+}
+
 static void test_edges(void)
 {
 	struct arena *a = NULL;
@@ -89,6 +111,7 @@ static void test_copy(void)
 int main(void)
 {
 	tap_run(test_many);
+	tap_run(test_kept);
 	tap_run(test_edges);
 	tap_run(test_copy);
 	return tap_done();
