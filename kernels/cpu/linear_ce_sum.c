@@ -15,7 +15,7 @@
 
 #define GROUP_BYTES ((size_t)128 << 20)
 #define GROUP_LEAST 60	/* rows, whatever they take */
-#define GROUP_ROWS  960 /* at most: more gain nothing */
+#define GROUP_ROWS  960 /* at most; more was not measured */
 
 /* What a block of words knows of a row. */
 struct seen {

@@ -9,26 +9,16 @@
 #include <math.h>
 
 #include "kernels/attributes.h"
-#include "kernels/cpu/rows.h"
 #include "kernels/cpu/vector.h"
 
+#define ROOMS 4 /* x, dy, result, weight */
+#include "kernels/cpu/row_rooms.h"
+
 #define PIECE 64
-#define ROOMS 4 /* rows of scratch a part: x, dy, result, weight */
 
 static bool has(const struct kernel_call *c, int i)
 {
 	return i < c->n_in && c->in[i].data;
-}
-
-static float *room(const struct kernel_call *c, int which)
-{
-	return (float *)c->scratch +
-	       ((size_t)c->part * ROOMS + (size_t)which) * rows_room(rows_length(&c->in[0]));
-}
-
-static size_t scratch_rows(const struct kernel_call *c)
-{
-	return (size_t)c->parts * ROOMS * rows_room(rows_length(&c->in[0])) * sizeof(float);
 }
 
 /*
@@ -40,29 +30,6 @@ static enum dtype rows_of(const struct kernel_call *c, bool backward)
 		     (!backward || c->in[1].dtype == DTYPE_BF16);
 
 	return brain ? DTYPE_BF16 : DTYPE_F32;
-}
-
-static const uint8_t *row_in(const struct kernel_call *c, enum dtype t, int operand, size_t i)
-{
-	const struct kernel_tensor *x = &c->in[operand];
-
-	return t == x->dtype ? operand_at(x, rows_at(x, i))
-			     : (const uint8_t *)rows_get(x, i, room(c, operand));
-}
-
-/* Where to write row I of the result; row_put then stores it when that was a room. */
-static uint8_t *row_out(const struct kernel_call *c, enum dtype t, size_t i)
-{
-	const struct kernel_tensor *y = &c->out[0];
-
-	return t == y->dtype ? (uint8_t *)y->data + operand_bytes(t, rows_at(y, i))
-			     : (uint8_t *)room(c, 2);
-}
-
-static void row_put(const struct kernel_call *c, enum dtype t, size_t i, const uint8_t *row)
-{
-	if (t != c->out[0].dtype)
-		rows_put(&c->out[0], i, (const float *)(const void *)row);
 }
 
 /*

@@ -4,22 +4,11 @@
 
 #include <math.h>
 
-#include "kernels/cpu/rows.h"
 #include "kernels/cpu/simd_math.h"
 #include "kernels/cpu/vector.h"
 
-#define ROOMS 3 /* of a row each */
-
-static float *room(const struct kernel_call *c, int which)
-{
-	return (float *)c->scratch +
-	       ((size_t)c->part * ROOMS + (size_t)which) * rows_room(rows_length(&c->in[0]));
-}
-
-static size_t scratch_rows(const struct kernel_call *c)
-{
-	return (size_t)c->parts * ROOMS * rows_room(rows_length(&c->in[0])) * sizeof(float);
-}
+#define ROOMS 3 /* the operands, and the result */
+#include "kernels/cpu/row_rooms.h"
 
 #define CHAINS 4 /* sums side by side, so that none waits for itself */
 #define GROUP  (CHAINS * SIMD_WIDTH)
@@ -221,29 +210,6 @@ static enum dtype rows_of(const struct kernel_call *c)
 	for (int i = 0; i < c->n_in; i++)
 		brain = brain && c->in[i].dtype == DTYPE_BF16;
 	return brain ? DTYPE_BF16 : DTYPE_F32;
-}
-
-static const uint8_t *row_in(const struct kernel_call *c, enum dtype t, int operand, size_t i)
-{
-	const struct kernel_tensor *x = &c->in[operand];
-
-	return t == x->dtype ? operand_at(x, rows_at(x, i))
-			     : (const uint8_t *)rows_get(x, i, room(c, operand));
-}
-
-/* Where to write row I of the result; row_put then stores it when that was a room. */
-static uint8_t *row_out(const struct kernel_call *c, enum dtype t, size_t i)
-{
-	const struct kernel_tensor *y = &c->out[0];
-
-	return t == y->dtype ? (uint8_t *)y->data + operand_bytes(t, rows_at(y, i))
-			     : (uint8_t *)room(c, 2);
-}
-
-static void row_put(const struct kernel_call *c, enum dtype t, size_t i, const uint8_t *row)
-{
-	if (t != c->out[0].dtype)
-		rows_put(&c->out[0], i, (const float *)(const void *)row);
 }
 
 static bool row_streams(const struct kernel_call *c, enum dtype t, const uint8_t *row)

@@ -53,18 +53,11 @@ int bpe_heap_begin(const struct bpe_merges *t, struct bpe_scratch *s, size_t *n)
 bool bpe_heap_join(const struct bpe_merges *t, struct bpe_scratch *s, uint64_t entry, size_t *n)
 {
 	uint32_t at = (uint32_t)entry, rank = (uint32_t)(entry >> 32);
-	struct bpe_node *node = &s->nodes[at], *right;
+	struct bpe_node *node = &s->nodes[at];
 
 	if (node->size == 0 || node->rank != rank)
 		return false;
-	right = &s->nodes[node->next];
-	node->id = node->result;
-	node->size += right->size;
-	node->next = right->next;
-	right->size = 0;
-	right->rank = RANK_NONE;
-	if (node->next != NODE_NONE)
-		s->nodes[node->next].previous = at;
+	bpe_node_join(s->nodes, at);
 	if (node->previous != NODE_NONE) {
 		look(t, s->nodes, node->previous);
 		if (s->nodes[node->previous].rank != RANK_NONE)

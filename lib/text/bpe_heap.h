@@ -16,6 +16,20 @@ struct bpe_node {
 	uint32_t rank, result;	 /* of the pair that begins here */
 };
 
+/* The symbol at AT takes in the one after it, which is gone from then on. What the pairs around it make is to be looked for anew. */
+static inline void bpe_node_join(struct bpe_node *nodes, uint32_t at)
+{
+	struct bpe_node *node = &nodes[at], *right = &nodes[node->next];
+
+	node->id = node->result;
+	node->size += right->size;
+	node->next = right->next;
+	right->size = 0;
+	right->rank = RANK_NONE;
+	if (node->next != NODE_NONE)
+		nodes[node->next].previous = at;
+}
+
 static inline void heap_down(uint64_t *heap, size_t n, size_t i)
 {
 	uint64_t entry = heap[i];

@@ -91,18 +91,11 @@ static size_t begin(struct direct *d)
 static void join(struct direct *d, uint64_t entry, size_t *n)
 {
 	const uint32_t at = (uint32_t)entry;
-	struct bpe_node *nodes = d->s->nodes, *node = &nodes[at], *right;
+	struct bpe_node *node = &d->s->nodes[at];
 
 	if (node->size == 0 || node->rank != entry >> 32)
 		return;
-	right = &nodes[node->next];
-	node->id = node->result;
-	node->size += right->size;
-	node->next = right->next;
-	right->size = 0;
-	right->rank = RANK_NONE;
-	if (node->next != NODE_NONE)
-		nodes[node->next].previous = at;
+	bpe_node_join(d->s->nodes, at);
 	if (node->previous != NODE_NONE) {
 		look(d, node->previous);
 		push(d->s, n, node->previous);

@@ -1,0 +1,46 @@
+/*
+ * kernels/cpu/row_rooms.h - rows that are worked on where they lie, or in rooms of f32
+ *
+ * A file that includes this defines ROOMS, rows of scratch that each part has: those of operands 0 and 1, of the result at 2, and its own
+ * behind them. T is what rows are taken as: an operand or a result that is not of it passes through its room.
+ */
+#ifndef KERNELS_CPU_ROW_ROOMS_H
+#define KERNELS_CPU_ROW_ROOMS_H
+
+#include "kernels/cpu/rows.h"
+
+static float *room(const struct kernel_call *c, int which)
+{
+	return (float *)c->scratch +
+	       ((size_t)c->part * ROOMS + (size_t)which) * rows_room(rows_length(&c->in[0]));
+}
+
+static size_t scratch_rows(const struct kernel_call *c)
+{
+	return (size_t)c->parts * ROOMS * rows_room(rows_length(&c->in[0])) * sizeof(float);
+}
+
+static const uint8_t *row_in(const struct kernel_call *c, enum dtype t, int operand, size_t i)
+{
+	const struct kernel_tensor *x = &c->in[operand];
+
+	return t == x->dtype ? operand_at(x, rows_at(x, i))
+			     : (const uint8_t *)rows_get(x, i, room(c, operand));
+}
+
+/* Where to write row I of the result; row_put then stores it when that was a room. */
+static uint8_t *row_out(const struct kernel_call *c, enum dtype t, size_t i)
+{
+	const struct kernel_tensor *y = &c->out[0];
+
+	return t == y->dtype ? (uint8_t *)y->data + operand_bytes(t, rows_at(y, i))
+			     : (uint8_t *)room(c, 2);
+}
+
+static void row_put(const struct kernel_call *c, enum dtype t, size_t i, const uint8_t *row)
+{
+	if (t != c->out[0].dtype)
+		rows_put(&c->out[0], i, (const float *)(const void *)row);
+}
+
+#endif
