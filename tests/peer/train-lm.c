@@ -1,11 +1,12 @@
 /*
  * tests/peer/train-lm.c - steps of training, one for each line that is read: what scripts/peers/train times beside PyTorch
  *
- *	train-lm [-b] [-j THREADS] [-r BLOCKS] CONFIG.json SEQUENCES LENGTH
+ *	train-lm [-b [-w]] [-j THREADS] [-r BLOCKS] CONFIG.json SEQUENCES LENGTH
  *
  * `ready` is written when all is made. AdamW (3e-4, decay of matrices, clip 1) on made-up tokens, from weights of a normal of 0.02. A
  * line `step` trains one and is answered by `SECONDS LOSS`; `stats` does a step that is measured and writes what the time went into
- * to stderr, with the memory; `peak` answers the multiplications and additions a second of all threads. -b computes in bf16. Exit 0, or 2.
+ * to stderr, with the memory; `peak` answers the multiplications and additions a second of all threads. -b computes in bf16; -w has no
+ * f32 masters either, but weights of bf16 that are rounded stochastically. Exit 0, or 2.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ struct work {
 	struct team *team;
 	struct trainer_options options;
 	struct trainer *trainer;
+	enum dtype weights;
 	size_t sequences, length;
 	uint64_t step;
 	struct stats_limits limits; /* 0: not measured */
@@ -46,15 +48,38 @@ static void fill_part(void *arg, int part, int parts)
 		size_t n = shape_elements(&e->shape), from = n / (size_t)parts * (size_t)part;
 		size_t to = part + 1 == parts ? n : from + n / (size_t)parts;
 
-		for (size_t j = from; j < to; j++)
-			((float *)e->data)[j] =
-				e->shape.n > 1 ? 0.02F * random_normal(&r, 0, j) : 1;
+		for (size_t j = from; j < to; j++) {
+			float x = e->shape.n > 1 ? 0.02F * random_normal(&r, 0, j) : 1;
+
+			if (w->weights == DTYPE_BF16)
+				((uint16_t *)e->data)[j] = bf16_from_f32(x);
+			else
+				((float *)e->data)[j] = x;
+		}
 	}
+}
+
+/* The parameters, all of the chosen dtype. */
+static int declare_weights(struct work *w)
+{
+	struct store *declared;
+	int result = store_new(&declared);
+
+	if (result == 0)
+		result = lm_declare(declared, &w->config);
+	for (size_t i = 0; result == 0 && i < store_n(declared); i++) {
+		const struct store_entry *e = store_at(declared, i);
+
+		if (!store_add(w->store, e->name, STORE_PARAMETER, w->weights, &e->shape))
+			result = -1;
+	}
+	store_free(declared);
+	return result;
 }
 
 static int make_weights(struct work *w)
 {
-	if (lm_declare(w->store, &w->config) < 0)
+	if (declare_weights(w) < 0)
 		return -1;
 	for (size_t i = 0; i < store_n(w->store); i++)
 		if (store_allocate(w->store, store_at(w->store, i)) < 0)
@@ -186,7 +211,8 @@ static void end(struct work *w)
 
 int main(int argc, char **argv)
 {
-	struct work w = { .options = { .compute = DTYPE_F32,
+	struct work w = { .weights = DTYPE_F32,
+			  .options = { .compute = DTYPE_F32,
 				       .optimizer = TRAINER_ADAMW,
 				       .beta1 = 0.9,
 				       .beta2 = 0.999,
@@ -197,9 +223,13 @@ int main(int argc, char **argv)
 	int c, threads = 2, result;
 	char line[64];
 
-	while ((c = getopt(argc, argv, "bj:r:")) != -1) {
+	while ((c = getopt(argc, argv, "bwj:r:")) != -1) {
 		switch (c) {
 		case 'b': w.options.compute = DTYPE_BF16; break;
+		case 'w':
+			w.weights = DTYPE_BF16;
+			w.options.stochastic = true;
+			break;
 		case 'j': threads = (int)strtol(optarg, NULL, 10); break;
 		case 'r': w.options.recompute_blocks = strtoul(optarg, NULL, 10); break;
 		default: return 2;
