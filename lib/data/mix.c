@@ -148,14 +148,10 @@ static int parse_line(struct mix *m, const char *path, uint64_t line, char *text
 
 static int parse_lines(struct mix *m, const char *path, char *text, size_t size)
 {
-	char *end = text + size, *first;
+	char *end = text + size, *first = take(&text, '\n');
 
-	if (size == 0)
-		return err_set(ERR_FORMAT, "%s: is empty, no tokens", path);
-	first = take(&text, '\n');
 	if (!first || strcmp(first, FIRST_LINE) != 0)
-		return err_set(ERR_FORMAT, "%s:1: is neither a packed token file nor a token mix",
-			       path);
+		return err_set(ERR_FORMAT, "%s:1: is no token mix", path);
 	for (uint64_t line = 2; text < end; line++) {
 		char *l = take(&text, '\n');
 
@@ -182,21 +178,39 @@ static int open_mix(struct mix *m, const char *path)
 	return result;
 }
 
-/* 1, and the pack, when PATH is one; 0 when it is something else. */
+/* What a person is likely to have given instead. */
+static int not_tokens(const char *path, struct bytes b)
+{
+	if (bytes_start_with(b, TOKEN_STREAM_MAGIC))
+		return err_set(ERR_FORMAT,
+			       "%s: is a token stream: pack-tokens -o FILE.tok %s packs it", path,
+			       path);
+	return err_set(ERR_FORMAT,
+		       "%s: is neither a packed token file nor a token mix; of text they are made "
+		       "by: tokenize -t TOKENIZER %s | pack-tokens -o FILE.tok",
+		       path, path);
+}
+
+/* 1, and the pack, when PATH is one; 0 when it is a mix. */
 static int open_pack(struct token_pack **out, const char *path)
 {
 	struct mapfile *map;
 	struct bytes b;
-	bool is_pack;
+	int result = -1;
 
 	if (mapfile_open(&map, path) != 0)
 		return -1;
 	b = mapfile_bytes(map);
-	is_pack = bytes_start_with(b, TOKEN_PACK_MAGIC);
+	if (bytes_start_with(b, TOKEN_PACK_MAGIC))
+		result = token_pack_open(out, path) == 0 ? 1 : -1;
+	else if (b.size == 0)
+		err_set(ERR_FORMAT, "%s: is empty, no tokens", path);
+	else if (bytes_start_with(b, FIRST_LINE "\n"))
+		result = 0;
+	else
+		not_tokens(path, b);
 	mapfile_close(map);
-	if (!is_pack)
-		return 0;
-	return token_pack_open(out, path) == 0 ? 1 : -1;
+	return result;
 }
 
 int mix_open(struct mix **out, const char *path, const struct windows_options *o)

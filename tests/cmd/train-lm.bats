@@ -231,8 +231,14 @@ lower()
 	: >empty
 	refuses train-lm -d empty -o run m0
 	one_line_error 'empty: is empty, no tokens'
+	yes 'a line of text' | head -n 100000 >text
+	refuses train-lm -d text -o run m0
+	one_line_error 'text: is neither a packed token file nor a token mix; of text they are made by: tokenize -t TOKENIZER text | pack-tokens -o FILE.tok'
+	printf 'NNTOKSTR and more' >stream
+	refuses train-lm -d stream -o run m0
+	one_line_error 'stream: is a token stream: pack-tokens -o FILE.tok stream packs it'
 	refuses train-lm -d ids -o run m0
-	one_line_error 'ids:1: '
+	one_line_error 'ids: is neither'
 	refuses train-lm -d data/train.tok -o run nothing
 	one_line_error 'nothing: '
 	refuses train-lm -d data/train.tok -c 65 -o run m0
