@@ -242,3 +242,40 @@ void LEVEL_NAME(gemm_tile)(const float *a, const float *b, size_t kn, float *c, 
 		simd_store(c + (size_t)i * stride + SIMD_WIDTH, sum[i][1]);
 	}
 }
+
+/* The same of one chain, which starts from nothing. */
+SIMD_INLINE void chain(const float *a, const float *b, size_t kn, float *c, size_t stride)
+{
+	vf32 sum[GEMM_ROWS][2];
+
+	SIMD_UNROLL
+	for (int i = 0; i < GEMM_ROWS; i++)
+		sum[i][0] = sum[i][1] = (vf32){ 0 };
+	for (size_t k = 0; k < kn; k++, a += GEMM_ROWS, b += GEMM_COLUMNS) {
+		vf32 b0 = simd_load(b), b1 = simd_load(b + SIMD_WIDTH);
+
+		SIMD_UNROLL
+		for (int i = 0; i < GEMM_ROWS; i++) {
+			vf32 x = simd_broadcast(a + i);
+
+			sum[i][0] = simd_fma(x, b0, sum[i][0]);
+			sum[i][1] = simd_fma(x, b1, sum[i][1]);
+		}
+	}
+	SIMD_UNROLL
+	for (int i = 0; i < GEMM_ROWS; i++, c += stride) {
+		simd_store(c, simd_load(c) + sum[i][0]);
+		simd_store(c + SIMD_WIDTH, simd_load(c + SIMD_WIDTH) + sum[i][1]);
+	}
+}
+
+void LEVEL_NAME(gemm_tile_chains)(const float *a, const float *b, size_t kn, float *c,
+				  size_t stride)
+{
+	for (; kn > GEMM_CHAIN; kn -= GEMM_CHAIN) {
+		chain(a, b, GEMM_CHAIN, c, stride);
+		a += GEMM_CHAIN * GEMM_ROWS;
+		b += GEMM_CHAIN * GEMM_COLUMNS;
+	}
+	chain(a, b, kn, c, stride);
+}

@@ -162,17 +162,25 @@ static void ask_result(const struct result *r, size_t row, size_t column)
 					   1, 2);
 }
 
+typedef void tile_sums(const float *a, const float *b, size_t kn, float *c, size_t stride);
+
+/* Who multiplies block-quantized weights in f32 asks for exactness, not for speed: that is what rounded rows are for. */
+static tile_sums *tile_of(const struct product *p)
+{
+	return dtype_info(p->b->dtype)->block % GEMM_CHAIN ? LEVEL_NAME(gemm_tile)
+							   : LEVEL_NAME(gemm_tile_chains);
+}
+
 /* TILES tiles by COLUMNS columns over one slice: LEFT and RIGHT are its first panels that are taken. */
-static void sum_slice(size_t tiles, size_t columns, size_t kn, const float *left,
+static void sum_slice(tile_sums *tile, size_t tiles, size_t columns, size_t kn, const float *left,
 		      const float *right, const struct result *r, float *sums)
 {
 	for (size_t j = 0; j < columns; j += GEMM_COLUMNS, right += GEMM_COLUMNS * kn)
 		for (size_t i = 0; i < tiles; i++) {
 			ask(right + GEMM_COLUMNS * kn, kn, i, tiles);
 			ask_result(r, i * GEMM_ROWS, j);
-			LEVEL_NAME(gemm_tile)
-			(left + i * GEMM_ROWS * kn, right, kn, sums + i * GEMM_ROWS * SUMS_STEP + j,
-			 SUMS_STEP);
+			tile(left + i * GEMM_ROWS * kn, right, kn,
+			     sums + i * GEMM_ROWS * SUMS_STEP + j, SUMS_STEP);
 		}
 }
 
@@ -201,8 +209,8 @@ static void sum_last(const struct work *w, const struct block *b, size_t kn, con
 		r.at = (uint8_t *)out->data +
 		       operand_bytes(out->dtype, product_row(w->p, out, b->batch, b->row) +
 							 (ptrdiff_t)some.column);
-		sum_slice(ceiling(b->rows, GEMM_ROWS), some.columns, kn, left, right + j * kn, &r,
-			  w->sums + j);
+		sum_slice(tile_of(w->p), ceiling(b->rows, GEMM_ROWS), some.columns, kn, left,
+			  right + j * kn, &r, w->sums + j);
 		finish(w, &some, w->sums + j);
 	}
 }
@@ -232,7 +240,7 @@ static void sum_block(const struct work *w, const struct block *b, bool pack, bo
 		(&s, b->row, b->rows, k, kn, GEMM_ROWS, GEMM_ROWS * kn, left);
 		k += kn;
 		if (k < p->k)
-			sum_slice(rows / GEMM_ROWS, b->columns, kn, left, panels,
+			sum_slice(tile_of(p), rows / GEMM_ROWS, b->columns, kn, left, panels,
 				  &(struct result){ 0 }, w->sums);
 		else
 			sum_last(w, b, kn, left, panels);

@@ -1,8 +1,9 @@
-"""logits_of.py transformers|llama MODEL GOLDEN OUT... - what a peer says of tokens, as compare-logits reads it
+"""logits_of.py transformers|llama MODEL [GOLDEN OUT]... - what a peer says of tokens, as compare-logits reads it
 
 GOLDEN is a file of make-golden: its windows of tokens are read, its logits are not. OUT is like it (logits(5)), with the logits of
 `transformers`: MODEL's weights, dequantized, in float64 throughout (what it rounds to float32 on the way is not), or of `llama`: llama.cpp as
 it comes, or with `llama-f32` as the engine's name, with keys and values kept in f32. More pairs of GOLDEN and OUT may follow: the model is opened once.
+Without any, pairs come by stdin, a line each, and a line on stdout tells that one was written.
 """
 import json
 import mmap
@@ -76,18 +77,25 @@ def llama_rows(model, longest, **options):
     return rows
 
 
+def answer(engine, rows, golden, out):
+    windows, vocab, metadata = read(golden)
+    metadata.update(compute='f64' if engine == 'transformers' else 'rounded', model_name=engine, kernels=engine,
+                    cache='none' if engine == 'transformers' else engine)
+    write(out, windows, vocab, metadata, rows)
+
+
 def main():
     engine, model, *files = sys.argv[1:]
-    pairs = [(golden, *read(golden), out) for golden, out in zip(files[::2], files[1::2])]
-    longest = max(len(w) for pair in pairs for w in pair[1])
+    longest = max((len(w) for golden in files[::2] for w in read(golden)[0]), default=512)
     if engine == 'transformers':
         rows = transformers_rows(model)
     else:
         rows = llama_rows(model, longest, **(dict(type_k=0, type_v=0, flash_attn=False) if engine == 'llama-f32' else {}))  # 0: GGML_TYPE_F32
-    for _, windows, vocab, metadata, out in pairs:
-        metadata.update(compute='f64' if engine == 'transformers' else 'rounded', model_name=engine, kernels=engine,
-                        cache='none' if engine == 'transformers' else engine)
-        write(out, windows, vocab, metadata, rows)
+    for golden, out in zip(files[::2], files[1::2]):
+        answer(engine, rows, golden, out)
+    for line in sys.stdin if not files else ():
+        answer(engine, rows, *line.split())
+        print('written', flush=True)
 
 
 main()
