@@ -32,6 +32,11 @@ struct kernel_tensor {
 	ptrdiff_t stride[KERNEL_AXES]; /* 0: broadcast (inputs only) */
 };
 
+/* Bytes of each that one thread can count on; 0: not known. They may decide how work is cut, never a bit of a result. */
+struct kernel_caches {
+	size_t l1, l2, l3;
+};
+
 struct kernel_call {
 	const struct kernel_tensor *in, *out;
 	int n_in, n_out;
@@ -45,6 +50,7 @@ struct kernel_call {
 	 * number of rows, and a random draw, go by these, not by the tile.
 	 */
 	size_t row, rows;
+	const struct kernel_caches *caches; /* NULL: not known */
 	uint32_t key[2]; /* of random draws (kernels/random.h): seed, step and scope are in it */
 	/* Of a device: its queue, and where the key lies when the kernel comes to run. NULL on the host. */
 	void *queue;

@@ -83,7 +83,7 @@ static struct kernel_tensor turned(struct kernel_tensor t)
 	return x;
 }
 
-static void make_call(struct group *g)
+static void make_call(struct group *g, const struct kernel_call *c)
 {
 	g->call = (struct kernel_call){ .in = g->in,
 					.out = &g->out,
@@ -91,7 +91,8 @@ static void make_call(struct group *g)
 					.n_out = 1,
 					.attributes = &plain,
 					.parts = 1,
-					.rows = g->out.shape[0] };
+					.rows = g->out.shape[0],
+					.caches = c->caches };
 }
 
 /* --- a call of one part: [packed columns][scratch] --- */
@@ -187,7 +188,7 @@ static void forward_group(struct group *g, const struct kernel_call *c, size_t i
 	*g = (struct group){ .in = { some(c->in[0], 0, first, last),
 				     some(matrix(&c->in[1], i), 1, from, to) },
 			     .out = some(some(c->out[0], 0, first, last), 1, from, to) };
-	make_call(g);
+	make_call(g, c);
 }
 
 static size_t part_of_grouped_matmul(const struct kernel_call *c)
@@ -232,7 +233,7 @@ static void backward_group(struct group *g, const struct kernel_call *c, size_t 
 	*g = (struct group){ .in = { turned(some(c->in[0], 0, first, last)),
 				     some(some(c->in[1], 0, first, last), 1, from, to) },
 			     .out = some(matrix(&c->out[0], i), 1, from, to) };
-	make_call(g);
+	make_call(g, c);
 }
 
 static size_t part_of_grouped_matmul_dw(const struct kernel_call *c)

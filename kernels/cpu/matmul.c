@@ -3,22 +3,15 @@
  *
  * Phase 0 packs the whole right operand, shared by all threads (and kept, where it is a weight that stays as it is). In phase 1
  * each takes blocks of the result, packs the rows of the left operand once for all its columns, sums in a block of f32 of its
- * own, and stores it with the epilogue. The sums do not depend on the cut (gemm.h).
+ * own, and stores it with the epilogue. The sums do not depend on the cut (gemm.h), whose sizes come from the caches (gemm_blocks.h).
  *
- * k is cut into slices of at most DEPTH. Panels of a slice lie side by side, so that what a block reads is one stream: one slice
- * of a right panel stays in L1 while the left panels of the block, in L2, pass it by.
+ * k is cut into slices. Panels of a slice lie side by side, so that what a block reads is one stream: one slice of a right panel
+ * stays in L1 while the left panels of the block, in L2, pass it by.
  */
 #include "kernels/cpu/level.h"
 
 #include "kernels/cpu/epilogue.h"
-#include "kernels/cpu/gemm.h"
-
-#define DEPTH \
- (20480 / (4 * GEMM_COLUMNS)) /* a right panel of it fills five eighths of the smallest L1 */
-#define BLOCK_ROWS    192     /* at most: a multiple of every GEMM_ROWS */
-#define BLOCK_COLUMNS 512     /* a multiple of every GEMM_COLUMNS */
-#define SUMS_STEP \
- (BLOCK_COLUMNS + 16) /* from row to row: no power of two, whose rows would share sets of L1 */
+#include "kernels/cpu/gemm_blocks.h"
 
 static size_t least(size_t a, size_t b)
 {
@@ -41,12 +34,40 @@ static size_t even(size_t n, size_t most, size_t step)
 	return n <= step ? step : round_up(ceiling(n, ceiling(n, most)), step);
 }
 
-/* k at a time. Blocks of quantized values stay whole. */
-static size_t depth_of(const struct product *p)
-{
-	size_t block = dtype_info(p->b->dtype)->block, step = block > 8 ? block : 8;
+/* What a call works with. */
+struct work {
+	const struct kernel_call *c;
+	struct product p;
+	bool accumulate;
+	struct gemm_blocks blocks; /* at most; no deeper and wider than the matrices */
+	float *left, *sums;	   /* of this part */
+};
 
-	return even(p->k, step > DEPTH ? step : DEPTH / step * step, step);
+/* Blocks of quantized values stay whole. */
+static size_t depth_of(const struct product *p, size_t most)
+{
+	size_t block = dtype_info(p->b->dtype)->block;
+	size_t step = block > GEMM_DEPTH_STEP ? block : GEMM_DEPTH_STEP;
+
+	return even(p->k, step > most ? step : most / step * step, step);
+}
+
+static struct work work_of(const struct kernel_call *c, bool accumulate)
+{
+	struct work w = { .c = c,
+			  .p = product_of(c, accumulate),
+			  .accumulate = accumulate,
+			  .blocks = gemm_blocks(c->caches) };
+
+	w.blocks.depth = depth_of(&w.p, w.blocks.depth);
+	w.blocks.columns = least(w.blocks.columns, round_up(w.p.n, GEMM_COLUMNS_STEP));
+	return w;
+}
+
+/* From row to row of the sums: no power of two, whose rows would share sets of L1. */
+static size_t sums_step(const struct work *w)
+{
+	return w->blocks.columns + 16;
 }
 
 /* --- memory: the packed right operand; for each part its left rows and its sums --- */
@@ -56,54 +77,56 @@ static size_t packed_size(const struct product *p)
 	return round_up(round_up(p->n, GEMM_COLUMNS) * p->k, 16);
 }
 
-static size_t part_size(const struct product *p)
+static size_t left_size(const struct work *w)
 {
-	return round_up(BLOCK_ROWS * p->k, 16) + BLOCK_ROWS * SUMS_STEP;
+	return round_up(w->blocks.rows * w->p.k, 16);
+}
+
+static size_t part_size(const struct work *w)
+{
+	return left_size(w) + w->blocks.rows * sums_step(w);
 }
 
 /* Weights alone are worth keeping: matmul's, whose right operand no batch chooses. */
-static bool keeps(const struct product *p, bool accumulate)
+static bool keeps(const struct work *w)
 {
-	return !accumulate && p->b_batches == 1;
+	return !w->accumulate && w->p.b_batches == 1;
 }
 
-static size_t scratch_of(const struct product *p, bool accumulate, int parts)
+/* Of the scratch, what the packed right operands take. */
+static size_t shared_size(const struct work *w)
 {
-	size_t packed = keeps(p, accumulate) ? 0 : p->b_batches * packed_size(p);
-
-	return (packed + (size_t)parts * part_size(p)) * sizeof(float);
+	return keeps(w) ? 0 : w->p.b_batches * packed_size(&w->p);
 }
 
-static float *packed_at(const struct kernel_call *c, const struct product *p, bool accumulate,
-			size_t which)
+static size_t scratch_of(const struct work *w)
 {
-	return (float *)(keeps(p, accumulate) ? c->kept : c->scratch) + which * packed_size(p);
+	return (shared_size(w) + (size_t)w->c->parts * part_size(w)) * sizeof(float);
 }
 
-static float *part_at(const struct kernel_call *c, const struct product *p, bool accumulate)
+static float *packed_at(const struct work *w, size_t which)
 {
-	size_t packed = keeps(p, accumulate) ? 0 : p->b_batches * packed_size(p);
-
-	return (float *)c->scratch + packed + (size_t)c->part * part_size(p);
+	return (float *)(keeps(w) ? w->c->kept : w->c->scratch) + which * packed_size(&w->p);
 }
 
 /* --- phase 0 --- */
 
 /* Groups of panels are shared out. */
-static void pack_right(const struct kernel_call *c, const struct product *p, bool accumulate)
+static void pack_right(const struct work *w)
 {
-	size_t depth = depth_of(p);
+	const struct product *p = &w->p;
+	size_t depth = w->blocks.depth;
 	size_t padded = round_up(p->n, GEMM_COLUMNS),
 	       width = GEMM_CHUNK / GEMM_COLUMNS * GEMM_COLUMNS;
 	size_t groups = ceiling(p->n, width), from, to;
 
-	kernel_share(groups * p->b_batches, 1, c->part, c->parts, &from, &to);
+	kernel_share(groups * p->b_batches, 1, w->c->part, w->c->parts, &from, &to);
 	for (size_t g = from; g < to; g++) {
 		struct gemm_source s = { .t = p->b,
 					 .at = product_right_at(p, g / groups),
 					 .line = p->b->stride[p->b->n_axes - 1],
 					 .k = p->b->stride[p->b->n_axes - 2] };
-		float *out = packed_at(c, p, accumulate, g / groups);
+		float *out = packed_at(w, g / groups);
 		size_t first = g % groups * width;
 
 		for (size_t k = 0; k < p->k; k += depth) {
@@ -121,15 +144,6 @@ static void pack_right(const struct kernel_call *c, const struct product *p, boo
 /* Some rows and columns of matrix BATCH of the result. */
 struct block {
 	size_t batch, row, rows, column, columns;
-};
-
-/* What a part works with. */
-struct work {
-	const struct kernel_call *c;
-	const struct product *p;
-	bool accumulate;
-	size_t depth;
-	float *left, *sums;
 };
 
 /*
@@ -172,32 +186,36 @@ static tile_sums *tile_of(const struct product *p)
 }
 
 /* TILES tiles by COLUMNS columns over one slice: LEFT and RIGHT are its first panels that are taken. */
-static void sum_slice(tile_sums *tile, size_t tiles, size_t columns, size_t kn, const float *left,
-		      const float *right, const struct result *r, float *sums)
+static void sum_slice(const struct work *w, size_t tiles, size_t columns, size_t kn,
+		      const float *left, const float *right, const struct result *r, float *sums)
 {
+	tile_sums *tile = tile_of(&w->p);
+	const size_t step = sums_step(w);
+
 	for (size_t j = 0; j < columns; j += GEMM_COLUMNS, right += GEMM_COLUMNS * kn)
 		for (size_t i = 0; i < tiles; i++) {
 			ask(right + GEMM_COLUMNS * kn, kn, i, tiles);
 			ask_result(r, i * GEMM_ROWS, j);
-			tile(left + i * GEMM_ROWS * kn, right, kn,
-			     sums + i * GEMM_ROWS * SUMS_STEP + j, SUMS_STEP);
+			tile(left + i * GEMM_ROWS * kn, right, kn, sums + i * GEMM_ROWS * step + j,
+			     step);
 		}
 }
 
 static void finish(const struct work *w, const struct block *b, float *sums)
 {
-	for (size_t r = 0; r < b->rows; r++, sums += SUMS_STEP)
+	for (size_t r = 0; r < b->rows; r++, sums += sums_step(w))
 		if (w->accumulate)
-			epilogue_accumulate(w->p, b->row + r, b->column, b->columns, sums);
+			epilogue_accumulate(&w->p, b->row + r, b->column, b->columns, sums);
 		else
-			epilogue_row(w->c, w->p, b->batch, b->row + r, b->column, b->columns, sums);
+			epilogue_row(w->c, &w->p, b->batch, b->row + r, b->column, b->columns,
+				     sums);
 }
 
 /* The last slice, a few columns at a time, and what follows the sums. */
 static void sum_last(const struct work *w, const struct block *b, size_t kn, const float *left,
 		     const float *right)
 {
-	const struct kernel_tensor *out = w->p->out;
+	const struct kernel_tensor *out = w->p.out;
 
 	for (size_t j = 0; j < b->columns; j += FINISH_COLUMNS) {
 		struct block some = *b;
@@ -207,10 +225,10 @@ static void sum_last(const struct work *w, const struct block *b, size_t kn, con
 		some.columns = least(FINISH_COLUMNS, b->columns - j);
 		r.row = out->stride[out->n_axes - 2] * (ptrdiff_t)r.element;
 		r.at = (uint8_t *)out->data +
-		       operand_bytes(out->dtype, product_row(w->p, out, b->batch, b->row) +
+		       operand_bytes(out->dtype, product_row(&w->p, out, b->batch, b->row) +
 							 (ptrdiff_t)some.column);
-		sum_slice(tile_of(w->p), ceiling(b->rows, GEMM_ROWS), some.columns, kn, left,
-			  right + j * kn, &r, w->sums + j);
+		sum_slice(w, ceiling(b->rows, GEMM_ROWS), some.columns, kn, left, right + j * kn,
+			  &r, w->sums + j);
 		finish(w, &some, w->sums + j);
 	}
 }
@@ -222,16 +240,16 @@ static void sum_last(const struct work *w, const struct block *b, size_t kn, con
 static void sum_block(const struct work *w, const struct block *b, bool pack, bool once,
 		      const float *right)
 {
-	const struct product *p = w->p;
+	const struct product *p = &w->p;
 	size_t rows = round_up(b->rows, GEMM_ROWS), padded = round_up(p->n, GEMM_COLUMNS), k = 0;
 	struct gemm_source s = { .t = p->a,
 				 .at = product_at(p, p->a, b->batch),
 				 .line = p->a->stride[p->row_axis],
 				 .k = p->a->stride[p->row_axis + 1] };
 
-	memset(w->sums, 0, rows * SUMS_STEP * sizeof(float));
+	memset(w->sums, 0, rows * sums_step(w) * sizeof(float));
 	do {
-		size_t kn = least(w->depth, p->k - k);
+		size_t kn = least(w->blocks.depth, p->k - k);
 		float *left = once ? w->left : w->left + k * rows;
 		const float *panels = right + k * padded + b->column * kn;
 
@@ -240,7 +258,7 @@ static void sum_block(const struct work *w, const struct block *b, bool pack, bo
 		(&s, b->row, b->rows, k, kn, GEMM_ROWS, GEMM_ROWS * kn, left);
 		k += kn;
 		if (k < p->k)
-			sum_slice(tile_of(p), rows / GEMM_ROWS, b->columns, kn, left, panels,
+			sum_slice(w, rows / GEMM_ROWS, b->columns, kn, left, panels,
 				  &(struct result){ 0 }, w->sums);
 		else
 			sum_last(w, b, kn, left, panels);
@@ -250,9 +268,9 @@ static void sum_block(const struct work *w, const struct block *b, bool pack, bo
 /* In blocks, each row block with all its columns, so that left rows are packed once. */
 static void run_region(const struct work *w, const struct block *b)
 {
-	size_t rows = even(b->rows, BLOCK_ROWS, GEMM_ROWS);
-	size_t columns = even(b->columns, BLOCK_COLUMNS, GEMM_COLUMNS);
-	const float *right = packed_at(w->c, w->p, w->accumulate, product_right(w->p, b->batch));
+	size_t rows = even(b->rows, w->blocks.rows, GEMM_ROWS);
+	size_t columns = even(b->columns, w->blocks.columns, GEMM_COLUMNS);
+	const float *right = packed_at(w, product_right(&w->p, b->batch));
 
 	for (size_t i = 0; i < b->rows; i += rows)
 		for (size_t j = 0; j < b->columns; j += columns) {
@@ -266,15 +284,18 @@ static void run_region(const struct work *w, const struct block *b)
 		}
 }
 
+#define FEW_ROWS \
+ 48 /* of a part: fewer, and packing all left rows in each part costs less than reading all right panels */
+
 /* One matrix is shared out by its rows, or by its columns where rows are few; many, by blocks of rows. */
 static void run_blocks(const struct work *w)
 {
 	const struct kernel_call *c = w->c;
-	const struct product *p = w->p;
-	size_t down = ceiling(p->m, BLOCK_ROWS), from, to;
+	const struct product *p = &w->p;
+	size_t rows = w->blocks.rows, down = ceiling(p->m, rows), from, to;
 	struct block b = { .rows = p->m, .columns = p->n };
 
-	if (p->batches == 1 && p->m / (size_t)c->parts < BLOCK_ROWS / 4 && p->n > p->m) {
+	if (p->batches == 1 && p->m / (size_t)c->parts < FEW_ROWS && p->n > p->m) {
 		kernel_share(p->n, GEMM_COLUMNS, c->part, c->parts, &b.column, &to);
 		b.columns = to - b.column;
 		run_region(w, &b);
@@ -289,24 +310,22 @@ static void run_blocks(const struct work *w)
 	kernel_share(p->batches * down, 1, c->part, c->parts, &from, &to);
 	for (size_t i = from; i < to; i++) {
 		b.batch = i / down;
-		b.row = i % down * BLOCK_ROWS;
-		b.rows = least(BLOCK_ROWS, p->m - b.row);
+		b.row = i % down * rows;
+		b.rows = least(rows, p->m - b.row);
 		run_region(w, &b);
 	}
 }
 
 static void run(const struct kernel_call *c, bool accumulate)
 {
-	struct product p = product_of(c, accumulate);
-	struct work w = { .c = c, .p = &p, .accumulate = accumulate };
+	struct work w = work_of(c, accumulate);
 
 	if (c->phase == 0) {
-		pack_right(c, &p, accumulate);
+		pack_right(&w);
 		return;
 	}
-	w.depth = depth_of(&p);
-	w.left = part_at(c, &p, accumulate);
-	w.sums = w.left + round_up(BLOCK_ROWS * p.k, 16);
+	w.left = (float *)c->scratch + shared_size(&w) + (size_t)c->part * part_size(&w);
+	w.sums = w.left + left_size(&w);
 	run_blocks(&w);
 }
 
@@ -322,24 +341,24 @@ static void run_matmul_acc(const struct kernel_call *c)
 
 static size_t scratch_matmul(const struct kernel_call *c)
 {
-	struct product p = product_of(c, false);
+	struct work w = work_of(c, false);
 
-	return scratch_of(&p, false, c->parts);
+	return scratch_of(&w);
 }
 
 static size_t scratch_matmul_acc(const struct kernel_call *c)
 {
-	struct product p = product_of(c, true);
+	struct work w = work_of(c, true);
 
-	return scratch_of(&p, true, c->parts);
+	return scratch_of(&w);
 }
 
 static size_t kept_matmul(const struct kernel_call *c, int *in)
 {
-	struct product p = product_of(c, false);
+	struct work w = work_of(c, false);
 
 	*in = 1;
-	return keeps(&p, false) ? packed_size(&p) * sizeof(float) : 0;
+	return keeps(&w) ? packed_size(&w.p) * sizeof(float) : 0;
 }
 
 /* --- what is claimed --- */

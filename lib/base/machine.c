@@ -1,13 +1,16 @@
-/* lib/base/machine.c - the processor's name and caches; Linux: /proc/cpuinfo and sysfs-devices-system-cpu of the kernel's ABI documentation */
+/* lib/base/machine.c - the processor's name and caches; Linux: /proc/cpuinfo */
 
 #include "lib/base/machine.h"
 
+#include <pthread.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "lib/base/number.h"
+#include "lib/base/system.h"
+
+#define CACHES 8
 
 /* What follows the colon of the first line that starts with KEY. */
 static bool find_line(FILE *f, const char *key, char out[MACHINE_NAME])
@@ -40,47 +43,53 @@ char *machine_name(char out[MACHINE_NAME])
 	return out;
 }
 
-/* One line of a file of the first processor's cache I, without its line end. */
-static bool cache_word(int i, const char *file, char out[32])
+/* Where sysfs tells of no caches the C library may know of them: glibc asks the processor. */
+static void ask_library(struct machine_caches *c)
 {
-	char path[96];
-	FILE *f;
-	bool got;
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+	const int names[] = { _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
+			      _SC_LEVEL3_CACHE_SIZE };
+	size_t *const at[] = { &c->l1, &c->l2, &c->l3 };
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/%s", i, file);
-	f = fopen(path, "r");
-	if (!f)
-		return false;
-	got = fgets(out, 32, f) != NULL;
-	fclose(f);
-	if (got)
-		out[strcspn(out, "\n")] = '\0';
-	return got;
+	for (int i = 0; i < 3; i++) {
+		long size = sysconf(names[i]);
+
+		*at[i] = size > 0 ? (size_t)size : 0;
+	}
+#endif
 }
 
-/* `512K` */
-static size_t cache_size(char *text)
+/* SHARE: what falls to one of the processors that share each. */
+static struct machine_caches look(bool share)
 {
-	size_t n = strlen(text);
-	uint64_t size;
+	struct system_cache found[CACHES];
+	size_t n = system_caches("", found, CACHES);
+	struct machine_caches c = { 0 };
+	size_t *const at[] = { &c.l1, &c.l2, &c.l3 };
 
-	if (n < 2 || text[n - 1] != 'K')
-		return 0;
-	text[n - 1] = '\0';
-	return number_u64(text, 1, 1u << 30, &size) < 0 ? 0 : (size_t)size * 1024;
+	for (size_t i = 0; i < n; i++)
+		if (found[i].level <= 3 && found[i].kind != SYSTEM_CACHE_INSTRUCTION)
+			*at[found[i].level - 1] = found[i].size / (share ? found[i].sharers : 1);
+	if (!c.l1)
+		ask_library(&c);
+	return c;
 }
 
 struct machine_caches machine_caches(void)
 {
-	struct machine_caches c = { 0 };
-	size_t *const at[] = { &c.l1, &c.l2, &c.l3 };
-	char level[32], type[32], size[32];
+	return look(false);
+}
 
-	for (int i = 0; cache_word(i, "level", level); i++) {
-		if (!cache_word(i, "type", type) || !cache_word(i, "size", size))
-			continue;
-		if (level[0] >= '1' && level[0] <= '3' && strcmp(type, "Instruction") != 0)
-			*at[level[0] - '1'] = cache_size(size);
-	}
-	return c;
+static pthread_once_t shares_once = PTHREAD_ONCE_INIT;
+static struct machine_caches shares;
+
+static void look_at_shares(void)
+{
+	shares = look(true);
+}
+
+struct machine_caches machine_cache_shares(void)
+{
+	pthread_once(&shares_once, look_at_shares);
+	return shares;
 }

@@ -15,4 +15,7 @@ struct machine_caches {
 };
 struct machine_caches machine_caches(void);
 
+/* What one thread can count on while all processors work: each divided by the processors that share it. Asked for once. */
+struct machine_caches machine_cache_shares(void);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "lib/base/machine.h"
 #include "lib/base/memory.h"
 #include "lib/base/size.h"
 #include "lib/graph/ops.h"
@@ -81,6 +82,16 @@ static int choose_backend(struct plan *p)
 	return p->host ? 0 : -1;
 }
 
+static void set_caches(struct plan *p)
+{
+	struct machine_caches m = machine_cache_shares();
+
+	p->caches = (struct kernel_caches){ .l1 = m.l1, .l2 = m.l2, .l3 = m.l3 };
+	if (p->options.caches)
+		p->caches = *p->options.caches;
+	p->options.caches = NULL;
+}
+
 int plan_new(struct plan **out, struct graph *g, const struct plan_options *o)
 {
 	struct plan *p;
@@ -97,6 +108,7 @@ int plan_new(struct plan **out, struct graph *g, const struct plan_options *o)
 	p->g = g;
 	if (o)
 		p->options = *o;
+	set_caches(p);
 	p->arena = p->options.arena ? p->options.arena : &p->own;
 	spin_barrier_init(&p->barrier);
 	if (choose_backend(p) < 0 || take_nodes(p) < 0 || passes(p) < 0 || plan_find_casts(p) < 0 ||

@@ -45,6 +45,8 @@ struct plan_options {
 	size_t recompute_blocks; /* with it: only so many of them, the first ones; 0: all */
 	size_t tile;		 /* rows of the tiles of chains, even where few; 0: chosen */
 	uint64_t memory;	 /* bytes at most; 0: no limit */
+	const struct kernel_caches
+		*caches; /* tests: by which kernels cut their work, copied; NULL: this machine's */
 };
 
 struct plan;

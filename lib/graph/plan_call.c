@@ -192,6 +192,7 @@ int plan_make_step(struct plan *p, struct node *n, struct plan_step *s)
 		.attributes = n->attributes,
 		.parts = p->options.team ? team_size(p->options.team) : 1,
 		.rows = s->out[0].n_axes ? s->out[0].shape[0] : 1,
+		.caches = &p->caches,
 	};
 	s->operations = info->cost(n);
 	s->bytes = cost_bytes(n);

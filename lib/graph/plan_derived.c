@@ -54,18 +54,19 @@ int plan_find_casts(struct plan *p)
 
 /* --- what kernels keep --- */
 
-/* Of the kernel, its attributes, and the operand as it sees it. */
+/* Of the kernel, its attributes, the caches that it goes by, and the operand as it sees it. */
 static uint64_t form_key(const struct plan_step *s, int in)
 {
 	struct kernel_tensor t = s->in[in];
 	size_t size = op_info(s->node->op)->attributes;
-	uint64_t key[3 + 2 * KERNEL_AXES] = { (uintptr_t)s->kernel, s->node->in[in]->offset };
+	uint64_t key[4 + 2 * KERNEL_AXES] = { (uintptr_t)s->kernel, s->node->in[in]->offset };
 
 	for (int i = 0; i < t.n_axes; i++) {
 		key[2 + i] = t.shape[i];
 		key[2 + KERNEL_AXES + i] = (uint64_t)t.stride[i];
 	}
 	key[2 + 2 * KERNEL_AXES] = size ? hash_short(s->call.attributes, size, 0) : 0;
+	key[3 + 2 * KERNEL_AXES] = hash_short(s->call.caches, sizeof(*s->call.caches), 0);
 	return hash_short(key, sizeof(key), 0);
 }
 

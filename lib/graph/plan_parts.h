@@ -74,6 +74,7 @@ struct plan_capture {
 struct plan {
 	struct graph *g;
 	struct plan_options options;
+	struct kernel_caches caches;
 	struct plan_arena own, *arena;
 	struct node **order; /* owned: the nodes that run, views too */
 	size_t n_order;

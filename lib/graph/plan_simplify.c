@@ -100,7 +100,9 @@ static void *room_of(size_t size)
 static int compute(struct plan *p, const struct node *n, void *data)
 {
 	struct kernel_tensor in[KERNEL_TENSORS], out[KERNEL_TENSORS];
-	struct kernel_call c = { .in = in, .out = out, .n_in = n->n_in, .n_out = 1, .parts = 1 };
+	struct kernel_call c = {
+		.in = in, .out = out, .n_in = n->n_in, .n_out = 1, .parts = 1, .caches = &p->caches
+	};
 	const struct kernel *k;
 	size_t scratch, kept;
 	int in_kept;

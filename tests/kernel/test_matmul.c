@@ -1,8 +1,8 @@
 /*
  * tests/kernel/test_matmul.c - products by weights of every type, at every level, against sums in double
  *
- * Few and many rows, x wT and x w, blocks along either; any number of parts, and a tile of the rows, give the same bits; what phase 0
- * made of a weight serves further calls. Weights, rows and results end at guard pages. Of rounded rows (kernels/rounding.h, tried by
+ * Few and many rows, x wT and x w, blocks along either; any number of parts, a tile of the rows, and any sizes of caches give the same
+ * bits; what phase 0 made of a weight serves further calls. Weights, rows and results end at guard pages. Of rounded rows (kernels/rounding.h, tried by
  * test_rounding) each has the bits that it has alone.
  */
 #include <math.h>
@@ -310,6 +310,39 @@ static void check_unpacked(struct trial t, const char *what)
 	free(packed);
 }
 
+/* Work that is cut for caches of other sizes. */
+static void check_caches(struct trial *t, const struct kernel *k, const char *what)
+{
+	static const struct kernel_caches caches[] = {
+		{ 1, 1, 1 },
+		{ 4096, 16384, 0 },
+		{ 16384, 32768, 1 << 20 },
+		{ 49152, 2 << 20, 4 << 20 },
+		{ SIZE_MAX, SIZE_MAX, SIZE_MAX },
+	};
+	size_t bytes = t->m * t->n * sizeof(float);
+	float *all = malloc(bytes);
+
+	memcpy(all, t->got, bytes);
+	for (size_t i = 0; i < sizeof(caches) / sizeof(*caches); i++) {
+		struct operands o;
+		size_t size;
+		void *kept;
+		int in;
+
+		memset(t->got, 0xff, bytes);
+		set(t, 0, t->m, &o);
+		o.c.caches = &caches[i];
+		size = k->kept ? k->kept(&o.c, &in) : 0;
+		kept = size ? aligned_alloc(64, (size + 63) / 64 * 64) : NULL;
+		run(k, &o, 1 + (int)i % 3, 0, kept);
+		tap_ok(memcmp(all, t->got, bytes) == 0, "%s: the same bits with an L1 of %zu", what,
+		       caches[i].l1);
+		free(kept);
+	}
+	free(all);
+}
+
 static void check(struct trial t)
 {
 	struct operands o;
@@ -342,6 +375,8 @@ static void check(struct trial t)
 			check_not_finite(&t, k, kept, what);
 		if (t.pack)
 			check_unpacked(t, what);
+		if (!t.round)
+			check_caches(&t, k, what);
 	}
 	free(kept);
 	drop(&t);
@@ -364,6 +399,9 @@ static void check_type(enum dtype type, enum level level)
 				      .turned = true });
 	check((struct trial){ .type = type, .level = level, .m = 3, .n = 2 * odd, .k = 21 });
 	check((struct trial){ .type = type, .level = level, .m = 23, .n = 256 + odd, .k = 19 });
+	if (type == DTYPE_F32 || type == DTYPE_Q4_K)
+		check((struct trial){
+			.type = type, .level = level, .m = 77, .n = 256 + odd, .k = 701 });
 }
 
 /*

@@ -491,7 +491,8 @@ static void check_tiles(uint64_t seed, struct plan_options o, uint64_t want)
 	o.keep = true;
 	check_plan(seed, o, 2, want, "in tiles, what is kept");
 	o.without = PLAN_SEGMENTS;
-	check_plan(seed, o, 2, want, "what is kept");
+	o.caches = &(struct kernel_caches){ .l1 = 1, .l2 = 1, .l3 = 1 };
+	check_plan(seed, o, 2, want, "what is kept, cut for the smallest caches");
 }
 
 static void check_graph(uint64_t seed, const struct backend *b)

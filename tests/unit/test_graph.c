@@ -360,21 +360,23 @@ struct kept {
 	struct tensor *x, *y;
 };
 
-/* y = x Wt with rows enough for W to be packed, on the kernels of the best level. */
-static void build_kept(struct kept *k, struct store *s, bool keep)
+/* y = x Wt with rows enough for W to be packed, on the kernels of the best level; more caches than one cut k. */
+static void build_kept(struct kept *k, struct store *s, bool keep,
+		       const struct kernel_caches *caches)
 {
 	*k = (struct kept){ .store = s };
 	tap_works(graph_new(&k->graph, s, NULL), "a graph");
-	k->x = graph_input(k->graph, "x", DTYPE_F32, SHAPE(40, 16));
+	k->x = graph_input(k->graph, "x", DTYPE_F32, SHAPE(40, 30));
 	k->y = linear(k->graph, k->x, "w", 24);
 	graph_output(k->graph, k->y, "y");
 	if (store_is_declaring(s))
 		fill_parameters(s);
 	tap_works(plan_new(&k->plan, k->graph,
 			   &(struct plan_options){ .backend = backend_level(level_best()),
-						   .keep = keep }),
+						   .keep = keep,
+						   .caches = caches }),
 		  "a plan");
-	fill_waves(plan_data(k->plan, k->x), 640, 0.3);
+	fill_waves(plan_data(k->plan, k->x), 1200, 0.3);
 }
 
 static uint64_t run_kept(struct kept *k)
@@ -383,24 +385,27 @@ static uint64_t run_kept(struct kept *k)
 	return hash_short(plan_data(k->plan, k->y), 40 * 24 * sizeof(float), 0);
 }
 
-/* Packed once, used by later runs, made again when the weight has changed. */
+/* Packed once, used by later runs, made again when the weight has changed; for other caches in a form of its own. */
 static void test_kept(void)
 {
-	struct kept with, without;
+	const struct kernel_caches small = { .l1 = 512, .l2 = 2048 };
+	struct kept with, without, other;
 	struct store_entry *w;
 	struct store *s;
 	uint64_t first;
 
 	tap_works(store_new(&s), "a store");
 	store_declaring(s, true);
-	build_kept(&with, s, true);
+	build_kept(&with, s, true, NULL);
 	store_declaring(s, false);
-	build_kept(&without, s, false);
+	build_kept(&without, s, false, NULL);
+	build_kept(&other, s, true, &small);
 	tap_ok(plan_bytes(with.plan, PLAN_DERIVED) > 0, "something is kept");
 	tap_is_u64(plan_bytes(without.plan, PLAN_DERIVED), 0, "or nothing");
 	first = run_kept(&with);
 	tap_is_u64(first, run_kept(&without), "the same bits");
 	tap_is_u64(run_kept(&with), first, "and again");
+	tap_is_u64(run_kept(&other), first, "and cut for smaller caches");
 	w = store_find(s, "w.weight");
 	fill_waves(w->data, shape_elements(&w->shape), 1.1);
 	store_touch(w);
@@ -408,8 +413,10 @@ static void test_kept(void)
 	tap_is_u64(run_kept(&with), run_kept(&without), "where it is kept too");
 	plan_free(with.plan);
 	plan_free(without.plan);
+	plan_free(other.plan);
 	graph_free(with.graph);
 	graph_free(without.graph);
+	graph_free(other.graph);
 	store_free(s);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/machine.h"
 #include "tests/tap.h"
 
 static void put(const char *path, const char *text)
@@ -81,6 +82,26 @@ static void test_caches_of_nonsense(void)
 	tap_is_u64(system_caches(tap_path("b"), &c, 1), 0, "level x");
 }
 
+/* Of the machine that this runs on: what kernels cut their work by is what falls to one of those that share a cache. */
+static void test_shares(void)
+{
+	struct machine_caches whole = machine_caches(), share = machine_cache_shares();
+	const size_t sizes[] = { whole.l1, whole.l2, whole.l3 };
+	const size_t shares[] = { share.l1, share.l2, share.l3 };
+	struct system_cache c[8];
+	size_t n = system_caches("", c, 8);
+
+	for (size_t i = 0; i < n; i++) {
+		if (c[i].kind == SYSTEM_CACHE_INSTRUCTION || c[i].level > 3)
+			continue;
+		tap_is_u64(sizes[c[i].level - 1], c[i].size, "L%d", c[i].level);
+		tap_is_u64(shares[c[i].level - 1], c[i].size / c[i].sharers, "L%d, shared by %zu",
+			   c[i].level, c[i].sharers);
+	}
+	for (int i = 0; i < 3; i++)
+		tap_ok(shares[i] <= sizes[i], "no more of L%d than there is", i + 1);
+}
+
 static void test_huge_pages(void)
 {
 	char when[SYSTEM_WORD];
@@ -104,6 +125,7 @@ int main(void)
 {
 	tap_run(test_caches);
 	tap_run(test_caches_of_nonsense);
+	tap_run(test_shares);
 	tap_run(test_huge_pages);
 	return tap_done();
 }

@@ -1,0 +1,60 @@
+/*
+ * kernels/cpu/gemm_blocks.h - the sizes of the blocks of a matrix product, from the caches that a thread can count on
+ *
+ * A block of the result is ROWS by COLUMNS; its sums take DEPTH elements of k at a time. Innermost, one right panel of DEPTH meets
+ * all left panels of the block, one after the other:
+ *
+ *	depth: a right panel is read again and again and fills five eighths of L1; left panels and lines of sums pass through the rest
+ *	rows: the left panels of the block are read once for every right panel and fill at most half of L2
+ *	columns: the sums of the block, read and written once for every DEPTH of k, fill at most seven eighths of L2, for most of them
+ *		is there when its turn comes; with the right panels of DEPTH they fill at most half of L3, so that the left rows,
+ *		which the next columns need again, stay in the other half. Twice as many columns (Zen 3, 512 kB and 16 MB: 512
+ *		to 1024) were up to 8 % slower on two threads
+ *
+ * Each sum is one chain of multiply-adds in the order of k, or chains of GEMM_CHAIN, of which a slice has whole ones, whatever DEPTH is
+ * (gemm.h): no size changes a bit of a result, and a run goes on to the same bits on a machine of other caches.
+ */
+#ifndef KERNELS_CPU_GEMM_BLOCKS_H
+#define KERNELS_CPU_GEMM_BLOCKS_H
+
+#include "kernels/cpu/gemm.h"
+
+struct gemm_blocks {
+	size_t depth;	/* a multiple of DEPTH_STEP */
+	size_t rows;	/* a multiple of every GEMM_ROWS */
+	size_t columns; /* a multiple of every GEMM_COLUMNS */
+};
+
+#define GEMM_DEPTH_STEP	  8
+#define GEMM_ROWS_STEP	  12
+#define GEMM_COLUMNS_STEP 128
+#define GEMM_DEPTH_MOST	  512 /* from here on reading the sums is nothing beside the products */
+#define GEMM_ROWS_MOST	  384 /* more leave too few blocks to share out */
+#define GEMM_COLUMNS_MOST 1024
+
+/* As many floats as BYTES hold in units of EACH floats: whole multiples of STEP, at least one, at most MOST. */
+SIMD_INLINE size_t gemm_fill(size_t bytes, size_t each, size_t step, size_t most)
+{
+	size_t n = bytes / sizeof(float) / each / step * step;
+
+	return n < step ? step : n > most ? most : n;
+}
+
+/* CACHES may be NULL, and what is not known is 0: then a small machine's, whose L3 sets no bound. */
+SIMD_INLINE struct gemm_blocks gemm_blocks(const struct kernel_caches *caches)
+{
+	size_t l1 = caches && caches->l1 ? caches->l1 : 32 << 10;
+	size_t l2 = caches && caches->l2 ? caches->l2 : 512 << 10;
+	size_t l3 = caches && caches->l3 ? caches->l3 : SIZE_MAX;
+	struct gemm_blocks b;
+	size_t few, most;
+
+	b.depth = gemm_fill(l1 / 8 * 5, GEMM_COLUMNS, GEMM_DEPTH_STEP, GEMM_DEPTH_MOST);
+	b.rows = gemm_fill(l2 / 2, b.depth, GEMM_ROWS_STEP, GEMM_ROWS_MOST);
+	most = gemm_fill(l2 / 8 * 7, b.rows, GEMM_COLUMNS_STEP, GEMM_COLUMNS_MOST);
+	few = gemm_fill(l3 / 2, b.rows + b.depth, GEMM_COLUMNS_STEP, GEMM_COLUMNS_MOST);
+	b.columns = few < most ? few : most;
+	return b;
+}
+
+#endif
