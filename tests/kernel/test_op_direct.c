@@ -506,6 +506,23 @@ static void check_infinite_rows(int level, enum dtype t)
 		"softmax of infinite rows");
 }
 
+/* Sums of rows whose ids are next to those that there are, and as far from them as can be. */
+static void check_far_ids(int level, enum dtype t)
+{
+	static uint8_t x[4 * CELLS];
+	int32_t ids[] = { 2, INT32_MAX, 0, INT32_MIN, 2, -1, 3, 1 << 24 };
+	struct axis_attributes a = { .n = 3 };
+	struct kernel_tensor out = tensor(t, NULL, 3, DIM + 3);
+	struct kernel_tensor in[] = { tensor(t, x, 8, DIM + 3), tensor(DTYPE_I32, ids, 0, 8) };
+
+	fill_floats(t, x, 8 * (DIM + 3), 41);
+	check_beside_ref(
+		level, OP_SCATTER_ADD_ROWS,
+		(struct kernel_call){
+			.in = in, .out = &out, .n_in = 2, .n_out = 1, .attributes = &a, .rows = 3 },
+		t, "rows of far ids");
+}
+
 int main(void)
 {
 	for (int level = 0; level < LEVEL_COUNT; level++) {
@@ -530,6 +547,7 @@ int main(void)
 		for (int brain = 0; brain < 2; brain++) {
 			check_whole_heads(level, brain ? DTYPE_BF16 : DTYPE_F32);
 			check_infinite_rows(level, brain ? DTYPE_BF16 : DTYPE_F32);
+			check_far_ids(level, brain ? DTYPE_BF16 : DTYPE_F32);
 		}
 	}
 	check_law();
