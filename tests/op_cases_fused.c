@@ -324,7 +324,6 @@ void cases_attention(struct op_cases *c)
 	x = case_new(c, &many.a);
 	attention_operands(x, &many);
 	attention_operands(case_new(c, &texts.a), &texts);
-	cases_spread(c, "values of keys that are not seen, or have no chance, are multiplied by 0");
 }
 
 /* dout, out and lse must belong together: the gradient is tested through attention. */

@@ -11,17 +11,17 @@
  *
  * Phase 0 finds where keys stand and, when more than one tile of columns wants them, brings K and V of all heads to f32, row by
  * row; with one (decoding) each tile is brought where it is used. Phase 1: tiles of columns, each summed by one part over
- * the keys in order. What is not finite in a value reaches columns beside those that see it.
+ * the keys in order.
  */
 #include "kernels/cpu/level.h"
 
-#include "kernels/cpu/attention.h"
+#include "kernels/cpu/attention_seen.h"
 
 /* --- scratch: positions and documents of keys, keys and values, then rooms of parts --- */
 
 struct sizes {
 	size_t value_step;
-	size_t key, value; /* floats of a tile */
+	size_t key, value; /* floats of a tile; behind the values, whether they are finite */
 	size_t keys, shared, room;
 };
 
@@ -47,11 +47,11 @@ static struct sizes sizes_of(const struct attention *t)
 	struct sizes s = { .value_step = attention_up(t->value_dim, GEMM_COLUMNS) };
 
 	s.key = ATTENTION_TILE * t->dim;
-	s.value = ATTENTION_TILE * s.value_step;
+	s.value = ATTENTION_TILE * s.value_step + 16;
 	s.keys = attention_keys_size(t);
 	s.shared = is_shared(t) ? t->heads * t->tiles * (s.key + s.value) : 0;
-	s.room = ATTENTION_TILE * (longest_row(t) + 2 * t->dim + 2 * s.value_step + ATTENTION_TILE +
-				   GEMM_COLUMNS + 3);
+	s.room = 2 * s.key + 2 * s.value +
+		 ATTENTION_TILE * (longest_row(t) + ATTENTION_TILE + GEMM_COLUMNS + 3);
 	s.room = attention_up(s.room, 16);
 	return s;
 }
@@ -91,13 +91,19 @@ static size_t keys_in(const struct attention *t, size_t tile)
 	return left < ATTENTION_TILE ? left : ATTENTION_TILE;
 }
 
+static int32_t *is_finite_at(const struct attention *t, float *value)
+{
+	return (int32_t *)(value + sizes_of(t).value) - 1;
+}
+
 static void load_tile(const struct attention *t, const struct attention_keys *k, size_t head,
 		      size_t tile, float *key, float *value)
 {
-	size_t n = keys_in(t, tile);
+	size_t n = keys_in(t, tile), step = sizes_of(t).value_step;
 
 	attention_load_keys(t, t->k, k, head, tile, n, t->dim, key);
-	attention_load_keys(t, t->v, k, head, tile, n, sizes_of(t).value_step, value);
+	attention_load_keys(t, t->v, k, head, tile, n, step, value);
+	*is_finite_at(t, value) = attention_scaled(value, ATTENTION_TILE * step, 1);
 }
 
 static float *shared_at(const struct kernel_call *c, const struct attention *t, size_t head,
@@ -135,6 +141,7 @@ struct work {
 	struct attention_keys k;
 	size_t tile, keys;			      /* of the tile */
 	bool whole;				      /* all columns see all of them */
+	bool finite;				      /* all values are */
 	struct attention_span seen[ATTENTION_PANELS]; /* keys that the panel sees */
 	struct room r;
 };
@@ -332,6 +339,18 @@ static void add_values_to(const struct work *w, size_t c, struct attention_span 
 	 w->r.out + c * step + e, step);
 }
 
+/* The same where what is hidden is not finite. */
+static void add_values_seen(const struct work *w)
+{
+	const struct attention_sight sight = { w->t,	 &w->columns, &w->k,
+					       w->first, w->n,	      w->tile * ATTENTION_TILE,
+					       w->keys };
+	const struct attention_product p = { w->r.scores, 1,	    ATTENTION_TILE,
+					     w->value,	  w->r.out, w->value_step };
+
+	LEVEL_NAME(attention_seen_keys)(&sight, &p, w->r.factor);
+}
+
 static void add_values(const struct work *w)
 {
 	struct attention_span s = { 0, w->keys };
@@ -397,18 +416,20 @@ static struct attention_span find_span(const struct work *w, size_t panel)
 static void find_tile(const struct kernel_call *c, struct work *w)
 {
 	const struct attention *t = w->t;
+	float *key = w->r.key, *value = w->r.value;
 
-	w->key = w->r.key;
-	w->value = w->r.value;
 	w->next = NULL;
 	if (is_shared(t)) {
-		w->key = shared_at(c, t, w->head, w->tile);
-		w->value = w->key + sizes_of(t).key;
+		key = shared_at(c, t, w->head, w->tile);
+		value = key + sizes_of(t).key;
 		if (w->tile + 1 < t->tiles)
 			w->next = shared_at(c, t, w->head, w->tile + 1);
 	} else {
-		load_tile(t, &w->k, w->head, w->tile, w->r.key, w->r.value);
+		load_tile(t, &w->k, w->head, w->tile, key, value);
 	}
+	w->key = key;
+	w->value = value;
+	w->finite = *is_finite_at(t, value);
 }
 
 static void attend_tile(const struct kernel_call *c, struct work *w)
@@ -432,7 +453,10 @@ static void attend_tile(const struct kernel_call *c, struct work *w)
 			attend(w, p);
 		clear_rest(w, p, all);
 	}
-	add_values(w);
+	if (w->finite || (w->whole && !w->t->mask))
+		add_values(w);
+	else
+		add_values_seen(w);
 }
 
 static void run_blocks(const struct kernel_call *c, const struct attention *t)

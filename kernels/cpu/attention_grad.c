@@ -29,13 +29,17 @@ static float row_dot(const float *x, const float *y, size_t n)
 	return rows_sum(sum);
 }
 
-/* D and the log-sum-exp times log2 e; a column that is not there has p = exp(s - inf) = 0. */
+/*
+ * D and the log-sum-exp times log2 e; a column that is not there has p = exp(s - inf) = 0. Where D is finite all of dout is: what is not
+ * gives no finite term, and no sum with one is finite.
+ */
 static void load_sums(const struct attention_grad *g, const struct attention_block *b, size_t head,
 		      size_t first, size_t n)
 {
 	const struct kernel_tensor *lse = &g->c->in[ATTENTION_LSE];
 	float *out = attention_room_at(g).p;
 
+	b->finite[1] = 1;
 	for (size_t c = 0; c < ATTENTION_TILE; c++) {
 		size_t row = (first + c) / g->t.group;
 		size_t h = head * g->t.group + (first + c) % g->t.group;
@@ -49,6 +53,7 @@ static void load_sums(const struct attention_grad *g, const struct attention_blo
 			    (float)ATTENTION_LOG2_E;
 		attention_load(&g->c->in[ATTENTION_OUT], (int64_t)row, h, out);
 		b->d[c] = row_dot(b->dout + c * g->value_step, out, g->t.value_dim);
+		b->finite[1] &= isfinite(b->d[c]) != 0;
 	}
 }
 
@@ -59,8 +64,9 @@ static void load_block(const struct attention_grad *g, size_t head, size_t block
 	size_t first = block * ATTENTION_TILE, n = attention_in_tile(t->columns, block);
 
 	attention_columns_of(t, first, n, b.columns);
-	attention_load_columns(t, t->q, head, first, n, (float)(t->scale * ATTENTION_LOG2_E),
-			       g->step, b.q);
+	attention_load_columns(t, t->q, head, first, n, 1, g->step, b.q);
+	b.finite[0] = attention_scaled(b.q, ATTENTION_TILE * g->step,
+				       (float)(t->scale * ATTENTION_LOG2_E));
 	attention_load_columns(t, &g->c->in[ATTENTION_DOUT], head, first, n, 1, g->value_step,
 			       b.dout);
 	load_sums(g, &b, head, first, n);
@@ -86,6 +92,7 @@ static void load_keys(struct attention_pair *w)
 
 	w->keys = attention_in_tile(t->keys, w->tile);
 	attention_load_keys(t, t->k, &w->k, w->head, w->tile, w->keys, g->step, w->r.key);
+	w->finite = attention_scaled(w->r.key, ATTENTION_TILE * g->step, 1);
 	attention_turn(w->r.key, t->dim, g->step, w->r.key_across);
 	attention_load_keys(t, t->v, &w->k, w->head, w->tile, w->keys, g->value_step, w->r.value);
 	attention_turn(w->r.value, t->value_dim, g->value_step, w->r.value_across);
@@ -93,12 +100,32 @@ static void load_keys(struct attention_pair *w)
 	memset(w->r.dv, 0, ATTENTION_TILE * g->value_step * sizeof(float));
 }
 
-/* OUT, rows of keys, += scores^T rows, over the columns that see them. */
-static void add_to_keys(const struct attention_pair *w, const float *scores, const float *rows,
-			size_t step, float *out)
+/* Whether products may meet what is hidden: it counts as 0, which what is not finite does not let it be. */
+static bool is_safe(const struct attention_pair *w, bool finite)
 {
+	return finite || (w->whole && !w->g->t.mask);
+}
+
+static struct attention_sight sight_of(const struct attention_pair *w)
+{
+	return (struct attention_sight){ &w->g->t,   w->q.columns,
+					 &w->k,	     w->block * ATTENTION_TILE,
+					 w->columns, w->tile * ATTENTION_TILE,
+					 w->keys };
+}
+
+/* OUT, rows of keys, += scores^T rows, over the columns that see them; FINITE: rows are. */
+static void add_to_keys(const struct attention_pair *w, const float *scores, const float *rows,
+			bool finite, size_t step, float *out)
+{
+	struct attention_product seen = { scores, ATTENTION_TILE, 1, rows, out, step };
+	struct attention_sight sight = sight_of(w);
 	struct attention_span s = { 0, w->columns };
 
+	if (!is_safe(w, finite)) {
+		LEVEL_NAME(attention_seen_columns)(&sight, &seen);
+		return;
+	}
 	for (size_t j = 0; j < w->keys; j += GEMM_ROWS) {
 		if (!w->whole)
 			s = attention_union(w->seen, j, j + GEMM_ROWS);
@@ -129,7 +156,13 @@ static void add_to_queries(const struct attention_pair *w, float *dq)
 {
 	struct attention_span s = { 0, w->keys };
 	size_t step = w->g->step;
+	struct attention_product seen = { w->r.ds, ATTENTION_TILE, 1, w->r.key, dq, step };
+	struct attention_sight sight = sight_of(w);
 
+	if (!is_safe(w, w->finite)) {
+		LEVEL_NAME(attention_seen_keys)(&sight, &seen, NULL);
+		return;
+	}
 	for (size_t c = 0; c < w->columns; c += GEMM_ROWS) {
 		if (!w->whole)
 			s = keys_seen(w, c);
@@ -164,8 +197,8 @@ static void run_pair(struct attention_pair *w, size_t range)
 	w->next_dq = last ? NULL : attention_dq_at(g, range, w->head, w->block + 1);
 	if (!LEVEL_NAME(attention_slopes)(w))
 		return;
-	add_to_keys(w, w->r.p, w->q.dout, g->value_step, w->r.dv);
-	add_to_keys(w, w->r.ds, w->q.q, g->step, w->r.dk);
+	add_to_keys(w, w->r.p, w->q.dout, w->q.finite[1], g->value_step, w->r.dv);
+	add_to_keys(w, w->r.ds, w->q.q, w->q.finite[0], g->step, w->r.dk);
 	add_to_queries(w, begin_queries(w, range));
 }
 

@@ -7,7 +7,7 @@
 #ifndef KERNELS_CPU_ATTENTION_GRAD_H
 #define KERNELS_CPU_ATTENTION_GRAD_H
 
-#include "kernels/cpu/attention.h"
+#include "kernels/cpu/attention_seen.h"
 
 /* Ranges of keys of all heads together: as many as 2, 3, 4 and 6 parts share evenly. */
 #define ATTENTION_RANGES 12
@@ -39,6 +39,7 @@ SIMD_INLINE struct attention_grad attention_grad_of(const struct kernel_call *c)
 struct attention_block {
 	float *q, *dout, *lse, *d;
 	struct attention_columns *columns;
+	int32_t *finite; /* whether all of q is, and all of dout */
 };
 
 /* What a part works on. */
@@ -54,7 +55,7 @@ struct attention_room {
 SIMD_INLINE size_t attention_block_size(const struct attention_grad *g)
 {
 	return attention_up(
-		ATTENTION_TILE * (g->step + g->value_step + 2) + ATTENTION_COLUMNS_FLOATS, 16);
+		ATTENTION_TILE * (g->step + g->value_step + 2) + ATTENTION_COLUMNS_FLOATS + 2, 16);
 }
 
 SIMD_INLINE size_t attention_room_size(const struct attention_grad *g)
@@ -120,6 +121,7 @@ SIMD_INLINE struct attention_block attention_block_at(const struct attention_gra
 	b.lse = b.dout + ATTENTION_TILE * g->value_step;
 	b.d = b.lse + ATTENTION_TILE;
 	b.columns = (struct attention_columns *)(void *)(b.d + ATTENTION_TILE);
+	b.finite = (int32_t *)(b.columns + 1);
 	return b;
 }
 
@@ -161,6 +163,7 @@ struct attention_pair {
 	const float *next, *next_dq; /* q and dout, dq of the next tile of columns, or NULL */
 	struct attention_span seen[ATTENTION_PANELS]; /* the columns that see keys of each panel */
 	bool whole;				      /* all columns see all keys of the tile */
+	bool finite;				      /* all elements of the tile's keys are */
 };
 
 /* Of ALL, how many are in tile TILE. */

@@ -36,24 +36,22 @@ SIMD_INLINE vi32 hidden(const struct attention_pair *w, size_t c, size_t key)
 	return (at < q->low[c]) | (at > q->high[c]) | (document != q->document[c]);
 }
 
-/* s and dp of N columns, 1 or 2, that see all keys, where neither cap nor bias is, to p and ds. */
-SIMD_INLINE void slopes_rows(const struct attention_pair *w, size_t panel, size_t c, int n)
+/* s and dp of columns FROM to TO - 1 that see all keys of the panel, where neither cap nor bias is, to p and ds. */
+static void slopes_plain(const struct attention_pair *w, size_t panel, size_t from, size_t to)
 {
-	size_t first = c * ATTENTION_TILE + panel * GEMM_COLUMNS;
-	vf32 p[4];
+	float *s = w->r.p + from * ATTENTION_TILE + panel * GEMM_COLUMNS;
+	float *dp = w->r.ds + from * ATTENTION_TILE + panel * GEMM_COLUMNS;
+	const float *lse = w->q.lse + from, *d = w->q.d + from, *end = w->q.d + to;
 
-	for (int i = 0; i < 2 * n; i++) {
-		size_t at = first + (size_t)(i / 2) * ATTENTION_TILE + (size_t)(i % 2) * SIMD_WIDTH;
+	for (; d < end; d++, lse++, s += ATTENTION_TILE, dp += ATTENTION_TILE) {
+		vf32 l = simd_broadcast(lse), less = simd_broadcast(d);
+		vf32 p[2] = { simd_load(s) - l, simd_load(s + SIMD_WIDTH) - l };
 
-		p[i] = simd_load(w->r.p + at) - simd_broadcast(w->q.lse + c + i / 2);
-	}
-	attention_powers(p, 2 * n);
-	for (int i = 0; i < 2 * n; i++) {
-		size_t at = first + (size_t)(i / 2) * ATTENTION_TILE + (size_t)(i % 2) * SIMD_WIDTH;
-		vf32 dp = simd_load(w->r.ds + at);
-
-		simd_store(w->r.p + at, p[i]);
-		simd_store(w->r.ds + at, p[i] * (dp - simd_broadcast(w->q.d + c + i / 2)));
+		attention_powers(p, 2);
+		simd_store(s, p[0]);
+		simd_store(s + SIMD_WIDTH, p[1]);
+		simd_store(dp, p[0] * (simd_load(dp) - less));
+		simd_store(dp + SIMD_WIDTH, p[1] * (simd_load(dp + SIMD_WIDTH) - less));
 	}
 }
 
@@ -204,10 +202,7 @@ static void slopes_panel(const struct attention_pair *w, size_t panel)
 	products(w, panel, w->q.q, t->dim, w->g->step, w->r.key_across, w->r.p);
 	products(w, panel, w->q.dout, t->value_dim, w->g->value_step, w->r.value_across, w->r.ds);
 	if (is_plain(w, panel, c, to)) {
-		for (; c + 2 <= to; c += 2)
-			slopes_rows(w, panel, c, 2);
-		if (c < to)
-			slopes_rows(w, panel, c, 1);
+		slopes_plain(w, panel, c, to);
 		return;
 	}
 	for (; c < to; c++)
