@@ -49,7 +49,7 @@ static const struct cmd_spec spec = {
 	.options = options,
 	.notes = "A pattern names ops or cases: matmul, 'rms_norm*', 'matmul/SmolLM2*', or peak, "
 		 "memory,\n"
-		 "overhead. Without one all are measured.",
+		 "overhead, quantize. Without one all are measured.",
 	.min_operands = 1,
 	.max_operands = -1,
 };
@@ -198,6 +198,9 @@ static void list_cases(void)
 		if (wanted(op_info(op_shapes[i].op)->name, op_shapes[i].name))
 			cmd_printf("%s/%s\t%s\n", op_info(op_shapes[i].op)->name, op_shapes[i].name,
 				   op_shapes[i].operands);
+	for (size_t i = 0; bench_quantize_case(i); i++)
+		if (wanted("quantize", bench_quantize_case(i)))
+			cmd_printf("quantize/%s\t%s\n", bench_quantize_case(i), "rows of f32");
 	for (int op = 0; op < OP_COUNT; op++) {
 		size_t i = 0;
 
@@ -255,6 +258,7 @@ static void bench_with(int threads)
 		cmd_check(bench_peaks(&b));
 		cmd_check(bench_memory(&b));
 		cmd_check(bench_overheads(&b));
+		cmd_check(bench_quantize(&b));
 	}
 	for (int op = 0; op < OP_COUNT; op++)
 		if (!(op_info((enum op)op)->flags & OP_VIEW))

@@ -1,6 +1,6 @@
 /*
- * lib/eval/bench.h - what `bench ops` measures: the limits of this machine, what graphs cost beside their kernels, and each op beside
- * the limits
+ * lib/eval/bench.h - what `bench ops` measures: the limits of this machine, what graphs cost beside their kernels, and each op, and what makes
+ * rows narrower, beside the limits
  *
  * Every function measures what is wanted and gives its rows to the caller; -1 with the error set.
  */
@@ -40,6 +40,9 @@ struct bench {
 int bench_peaks(const struct bench *b);
 int bench_memory(const struct bench *b);
 int bench_overheads(const struct bench *b);
+int bench_quantize(const struct bench *b);
+/* The names of its cases, or NULL. */
+const char *bench_quantize_case(size_t i);
 /* The op at the shapes of models, or at the N_OWN that are given as operands. */
 int bench_op(const struct bench *b, enum op op, const char *const *own, size_t n_own);
 
