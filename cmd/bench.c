@@ -198,9 +198,6 @@ static void list_cases(void)
 		if (wanted(op_info(op_shapes[i].op)->name, op_shapes[i].name))
 			cmd_printf("%s/%s\t%s\n", op_info(op_shapes[i].op)->name, op_shapes[i].name,
 				   op_shapes[i].operands);
-	for (size_t i = 0; bench_quantize_case(i); i++)
-		if (wanted("quantize", bench_quantize_case(i)))
-			cmd_printf("quantize/%s\t%s\n", bench_quantize_case(i), "rows of f32");
 	for (int op = 0; op < OP_COUNT; op++) {
 		size_t i = 0;
 

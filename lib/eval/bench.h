@@ -41,8 +41,6 @@ int bench_peaks(const struct bench *b);
 int bench_memory(const struct bench *b);
 int bench_overheads(const struct bench *b);
 int bench_quantize(const struct bench *b);
-/* The names of its cases, or NULL. */
-const char *bench_quantize_case(size_t i);
 /* The op at the shapes of models, or at the N_OWN that are given as operands. */
 int bench_op(const struct bench *b, enum op op, const char *const *own, size_t n_own);
 

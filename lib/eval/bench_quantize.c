@@ -102,11 +102,6 @@ static int measure(const struct bench *b, size_t level, struct quantizing *q)
 	return 0;
 }
 
-const char *bench_quantize_case(size_t i)
-{
-	return i < N_TYPES ? dtype_name(types[i]) : NULL;
-}
-
 /* Types whose integers follow from the largest value move bytes; those of super-blocks are searched for. */
 int bench_quantize(const struct bench *b)
 {

@@ -73,6 +73,15 @@ column()
 	column us | awk '!($1 > 0) { exit 1 }'
 }
 
+@test 'rows made narrower: those of plain types beside their bytes' {
+	quick 'quantize/q[45]_[1k]'
+	[ "$(column op | sort -u)" = quantize ]
+	[ "$(column case | paste -sd ' ')" = 'q4_1 q5_1 q4_k q5_k' ]
+	[ "$(column bound | paste -sd ' ')" = 'bytes bytes - -' ]
+	# 2^25 values: 4 bytes in, 5 bits out
+	paste <(column us) <(column gbytes) | head -n1 | awk '{ x = 1e3 * $1 * $2 / (2 ^ 25 * 4.625) } !(x > 0.999 && x < 1.001) { exit 1 }'
+}
+
 @test 'JSON holds the same' {
 	quick -d f32 --json -s 8x16 neg
 	[ "$(wc -l <"$out")" = 1 ]

@@ -197,6 +197,27 @@ other()
 	broken_pipe decode -q -p the model
 }
 
+@test 'a prompt cache on a disk that is full or that fails: an error, and the one that was there is whole' {
+	local prompt
+
+	needs_shim
+	init-lm -q -t tok --width 64 --ffn 96 --context 512 --layers 2 --heads 4 --kv-heads 2 --seed 4 -o long
+	prompt=$(head -c 700 "$BATS_FILE_TMPDIR/text")
+	works decode -q -n 2 --prompt-cache kept -p "${prompt:0:300}" long
+	cp kept before
+	after_fault()
+	{
+		[ "$status" = 2 ] || complain "status $status" || return
+		# Whole before or whole after, and nothing beside it.
+		[ "$(echo kept*)" = kept ] || complain "left: $(echo kept*)" || return
+		works decode -q -n 2 --prompt-cache kept -p "${prompt:0:300}" long || return
+		cp before kept
+	}
+	for fault in write:ENOSPC open:EACCES; do
+		FAULT_PATH=kept each_fault ${fault/:/ } decode -q -n 2 --prompt-cache kept -p "$prompt" long
+	done
+}
+
 # endless ARG...: decode on a text without an end, in the background with its output in `text`, until there is some; sets pid
 endless()
 {
