@@ -15,7 +15,7 @@
  */
 #include "kernels/cpu/level.h"
 
-#include "kernels/cpu/attention_seen.h"
+#include "kernels/cpu/attention_work.h"
 
 /* --- scratch: positions and documents of keys, keys and values, then rooms of parts --- */
 
@@ -23,12 +23,6 @@ struct sizes {
 	size_t value_step;
 	size_t key, value; /* floats of a tile; behind the values, whether they are finite */
 	size_t keys, shared, room;
-};
-
-/* What a part works on. */
-struct room {
-	float *rows, *key, *value, *q, *out, *scores, *added;
-	float *most, *sum, *factor; /* of each column */
 };
 
 static bool is_shared(const struct attention *t)
@@ -64,10 +58,10 @@ static size_t scratch(const struct kernel_call *c)
 	return (s.keys + s.shared + (size_t)c->parts * s.room) * sizeof(float);
 }
 
-static struct room room_at(const struct kernel_call *c, const struct attention *t)
+static struct attention_work_room room_at(const struct kernel_call *c, const struct attention *t)
 {
 	struct sizes s = sizes_of(t);
-	struct room r;
+	struct attention_work_room r;
 
 	r.rows = (float *)c->scratch + s.keys + s.shared + (size_t)c->part * s.room;
 	r.key = r.rows + ATTENTION_TILE * longest_row(t);
@@ -131,188 +125,10 @@ static void load_all(const struct kernel_call *c, const struct attention *t)
 		}
 }
 
-/* --- one panel of columns and one tile of keys --- */
-
-struct work {
-	const struct attention *t;
-	struct attention_columns columns;
-	size_t head, first, n, value_step; /* columns of this tile */
-	const float *key, *value, *next;   /* of the tile; those of the next, or NULL */
-	struct attention_keys k;
-	size_t tile, keys;			      /* of the tile */
-	bool whole;				      /* all columns see all of them */
-	bool finite;				      /* all values are */
-	struct attention_span seen[ATTENTION_PANELS]; /* keys that the panel sees */
-	struct room r;
-};
-
-/* s = k q^T */
-static void score(const struct work *w, size_t panel)
-{
-	size_t dim = w->t->dim, c = panel * GEMM_COLUMNS;
-	struct attention_matrix q = { w->r.q + c * dim, GEMM_COLUMNS };
-
-	for (size_t j = w->seen[panel].from; j < w->seen[panel].to; j += GEMM_ROWS) {
-		attention_soon(w->next, ATTENTION_TILE * (dim + w->value_step),
-			       panel * (ATTENTION_TILE / GEMM_ROWS) + j / GEMM_ROWS,
-			       ATTENTION_PANELS * (ATTENTION_TILE / GEMM_ROWS));
-		LEVEL_NAME(attention_set)
-		((struct attention_matrix){ w->key + j * dim, dim }, q, dim,
-		 w->r.scores + j * ATTENTION_TILE + c, ATTENTION_TILE);
-	}
-}
-
-/* The scores of key J and a vector of columns. */
-static float *score_at(const struct work *w, size_t j, size_t panel, size_t v)
-{
-	return w->r.scores + j * ATTENTION_TILE + panel * GEMM_COLUMNS + v * SIMD_WIDTH;
-}
-
-#define EACH_SCORE(w, panel, j, v)                                    \
- for (size_t j = (w)->seen[panel].from; j < (w)->seen[panel].to; j++) \
-  for (size_t v = 0; v < ATTENTION_VECTORS; v++)
-
-static void cap_scores(const struct work *w, size_t panel)
-{
-	vf32 cap = simd_f32((float)(w->t->a->soft_cap * ATTENTION_LOG2_E));
-
-	EACH_SCORE(w, panel, j, v)
-	{
-		float *s = score_at(w, j, panel, v);
-
-		simd_store(s, cap * simd_tanh(simd_load(s) / cap));
-	}
-}
-
-/* Bias and bits are read along the keys and turned. -inf, not what is there: that may be NaN. */
-static void add_to_scores(const struct work *w, size_t panel)
-{
-	const struct attention *t = w->t;
-	const vf32 never = simd_f32(-INFINITY), unit = simd_f32((float)ATTENTION_LOG2_E);
-	size_t to = w->seen[panel].to;
-
-	for (size_t c = 0; c < GEMM_COLUMNS; c++) {
-		size_t column = panel * GEMM_COLUMNS + c, at;
-
-		at = w->first + (column < w->n ? column : w->n - 1);
-		attention_added(t, at / t->group, w->head * t->group + at % t->group,
-				w->tile * ATTENTION_TILE, to, w->r.rows + c * ATTENTION_TILE);
-	}
-	LEVEL_NAME(gemm_turn)
-	(w->r.rows, GEMM_COLUMNS, to, ATTENTION_TILE, w->r.added, GEMM_COLUMNS);
-	EACH_SCORE(w, panel, j, v)
-	{
-		float *at = score_at(w, j, panel, v);
-		vf32 added = simd_load(w->r.added + j * GEMM_COLUMNS + v * SIMD_WIDTH);
-		vf32 sum = simd_fma(added, unit, simd_load(at));
-
-		simd_store(at, simd_select(added == never, sum, never));
-	}
-}
-
-static vi32 load_integers(const int32_t *p)
-{
-	return (vi32)simd_load(p);
-}
-
-static void hide(const struct work *w, size_t panel)
-{
-	const vf32 never = simd_f32(-INFINITY);
-
-	for (size_t v = 0; v < ATTENTION_VECTORS; v++) {
-		size_t c = panel * GEMM_COLUMNS + v * SIMD_WIDTH;
-		vi32 low = load_integers(w->columns.low + c);
-		vi32 high = load_integers(w->columns.high + c);
-		vi32 document = load_integers(w->columns.document + c);
-
-		for (size_t j = w->seen[panel].from; j < w->seen[panel].to; j++) {
-			float *s = score_at(w, j, panel, v);
-			size_t key = w->tile * ATTENTION_TILE + j;
-			vi32 at = (vi32){ 0 } + w->k.position[key];
-			vi32 hidden = (at < low) | (at > high) | (document != w->k.document[key]);
-
-			simd_store(s, simd_select(hidden, simd_load(s), never));
-		}
-	}
-}
-
-/* The largest scores of both vectors of the panel, and those so far. */
-static void find_most(const struct work *w, size_t panel, vf32 most[2])
-{
-	const float *s = score_at(w, w->seen[panel].from, panel, 0);
-	size_t n = w->seen[panel].to - w->seen[panel].from;
-
-	for (size_t j = 0; j < n; j++, s += ATTENTION_TILE) {
-		most[0] = simd_max(most[0], simd_load(s));
-		most[1] = simd_max(most[1], simd_load(s + SIMD_WIDTH));
-	}
-}
-
-/* p = 2^(s - m) to where s is; their sums. Two keys at a time, and a last one. */
-static void raise_scores(const struct work *w, size_t panel, const vf32 m[2], vf32 sum[2])
-{
-	float *s = score_at(w, w->seen[panel].from, panel, 0);
-	size_t n = w->seen[panel].to - w->seen[panel].from;
-	vf32 x[4];
-
-	for (; n >= 2; n -= 2, s += 2 * ATTENTION_TILE) {
-		for (size_t i = 0; i < 4; i++)
-			x[i] = simd_load(s + i / 2 * ATTENTION_TILE + i % 2 * SIMD_WIDTH) -
-			       m[i % 2];
-		attention_powers(x, 4);
-		for (size_t i = 0; i < 4; i++) {
-			simd_store(s + i / 2 * ATTENTION_TILE + i % 2 * SIMD_WIDTH, x[i]);
-			sum[i % 2] += x[i];
-		}
-	}
-	for (size_t i = 0; i < 2 * n; i++) {
-		x[0] = simd_load(s + i * SIMD_WIDTH) - m[i];
-		attention_powers(x, 1);
-		simd_store(s + i * SIMD_WIDTH, x[0]);
-		sum[i] += x[0];
-	}
-}
-
-/* p = 2^(s - m'); the running m and l of the panel; what o is to be multiplied by. */
-static void exponentials(const struct work *w, size_t panel)
-{
-	size_t c = panel * GEMM_COLUMNS;
-	vf32 most[2], safe[2], factor[2], sum[2] = { { 0 } };
-
-	for (size_t v = 0; v < 2; v++)
-		most[v] = simd_load(w->r.most + c + v * SIMD_WIDTH);
-	find_most(w, panel, most);
-	for (size_t v = 0; v < 2; v++) {
-		/* No key seen yet: any number that is not infinite. */
-		safe[v] = simd_select(most[v] == simd_f32(-INFINITY), most[v], (vf32){ 0 });
-		factor[v] = simd_load(w->r.most + c + v * SIMD_WIDTH) - safe[v];
-	}
-	attention_powers(factor, 2);
-	raise_scores(w, panel, safe, sum);
-	for (size_t v = 0; v < 2; v++, c += SIMD_WIDTH) {
-		simd_store(w->r.sum + c, simd_fma(simd_load(w->r.sum + c), factor[v], sum[v]));
-		simd_store(w->r.most + c, most[v]);
-		simd_store(w->r.factor + c, factor[v]);
-	}
-}
-
-static void attend(const struct work *w, size_t panel)
-{
-	size_t c = panel * GEMM_COLUMNS, tile = w->tile * ATTENTION_TILE;
-
-	score(w, panel);
-	if (w->t->a->soft_cap)
-		cap_scores(w, panel);
-	if (w->t->bias || w->t->mask)
-		add_to_scores(w, panel);
-	if (!w->whole && !attention_all_see(&w->columns, c, c + GEMM_COLUMNS, &w->k,
-					    tile + w->seen[panel].from, tile + w->seen[panel].to))
-		hide(w, panel);
-	exponentials(w, panel);
-}
+/* --- one tile of keys --- */
 
 /* What a panel did not see of keys FROM to TO - 1 is 0. */
-static void clear_rest(const struct work *w, size_t panel, struct attention_span all)
+static void clear_rest(const struct attention_work *w, size_t panel, struct attention_span all)
 {
 	struct attention_span seen = w->seen[panel];
 
@@ -320,14 +136,14 @@ static void clear_rest(const struct work *w, size_t panel, struct attention_span
 		return;
 	for (size_t j = all.from; j < all.to; j++)
 		if (j < seen.from || j >= seen.to)
-			memset(score_at(w, j, panel, 0), 0, GEMM_COLUMNS * sizeof(float));
+			memset(attention_score_at(w, j, panel, 0), 0, GEMM_COLUMNS * sizeof(float));
 	for (size_t c = panel * GEMM_COLUMNS;
 	     seen.from == seen.to && c < (panel + 1) * GEMM_COLUMNS; c++)
 		w->r.factor[c] = 1;
 }
 
 /* o = o factor + p^T v of columns C to C + GEMM_ROWS - 1, over the keys that their panels see. */
-static void add_values_to(const struct work *w, size_t c, struct attention_span s)
+static void add_values_to(const struct attention_work *w, size_t c, struct attention_span s)
 {
 	size_t step = w->value_step;
 	struct attention_matrix p = { w->r.scores + c + s.from * ATTENTION_TILE, ATTENTION_TILE };
@@ -340,7 +156,7 @@ static void add_values_to(const struct work *w, size_t c, struct attention_span 
 }
 
 /* The same where what is hidden is not finite. */
-static void add_values_seen(const struct work *w)
+static void add_values_seen(const struct attention_work *w)
 {
 	const struct attention_sight sight = { w->t,	 &w->columns, &w->k,
 					       w->first, w->n,	      w->tile * ATTENTION_TILE,
@@ -351,7 +167,7 @@ static void add_values_seen(const struct work *w)
 	LEVEL_NAME(attention_seen_keys)(&sight, &p, w->r.factor);
 }
 
-static void add_values(const struct work *w)
+static void add_values(const struct attention_work *w)
 {
 	struct attention_span s = { 0, w->keys };
 
@@ -365,7 +181,7 @@ static void add_values(const struct work *w)
 
 /* --- a tile of columns --- */
 
-static void begin(const struct work *w, const struct attention *t)
+static void begin(const struct attention_work *w, const struct attention *t)
 {
 	attention_load_columns(t, t->q, w->head, w->first, w->n,
 			       (float)(t->scale * ATTENTION_LOG2_E), t->dim, w->r.rows);
@@ -378,7 +194,8 @@ static void begin(const struct work *w, const struct attention *t)
 }
 
 /* out = o / l; 0 where no key was seen. */
-static void finish(const struct kernel_call *c, const struct work *w, const struct attention *t)
+static void finish(const struct kernel_call *c, const struct attention_work *w,
+		   const struct attention *t)
 {
 	const struct kernel_tensor *out = &c->out[0], *lse = &c->out[1];
 
@@ -399,7 +216,7 @@ static void finish(const struct kernel_call *c, const struct work *w, const stru
 }
 
 /* Which keys of the tile a panel sees. */
-static struct attention_span find_span(const struct work *w, size_t panel)
+static struct attention_span find_span(const struct attention_work *w, size_t panel)
 {
 	size_t c = panel * GEMM_COLUMNS, first = w->tile * ATTENTION_TILE;
 	struct attention_bounds q = attention_bounds_of_columns(&w->columns, c, c + GEMM_COLUMNS);
@@ -413,7 +230,7 @@ static struct attention_span find_span(const struct work *w, size_t panel)
 	return (struct attention_span){ (from - first) / GEMM_ROWS * GEMM_ROWS, to - first };
 }
 
-static void find_tile(const struct kernel_call *c, struct work *w)
+static void find_tile(const struct kernel_call *c, struct attention_work *w)
 {
 	const struct attention *t = w->t;
 	float *key = w->r.key, *value = w->r.value;
@@ -432,7 +249,7 @@ static void find_tile(const struct kernel_call *c, struct work *w)
 	w->finite = *is_finite_at(t, value);
 }
 
-static void attend_tile(const struct kernel_call *c, struct work *w)
+static void attend_tile(const struct kernel_call *c, struct attention_work *w)
 {
 	size_t panels = attention_up(w->n, GEMM_COLUMNS) / GEMM_COLUMNS;
 	struct attention_span all;
@@ -450,7 +267,7 @@ static void attend_tile(const struct kernel_call *c, struct work *w)
 	find_tile(c, w);
 	for (size_t p = 0; p < panels; p++) {
 		if (w->seen[p].from < w->seen[p].to)
-			attend(w, p);
+			LEVEL_NAME(attention_scores)(w, p);
 		clear_rest(w, p, all);
 	}
 	if (w->finite || (w->whole && !w->t->mask))
@@ -465,7 +282,7 @@ static void run_blocks(const struct kernel_call *c, const struct attention *t)
 
 	for (size_t round = 0; round * (size_t)c->parts < all; round++) {
 		size_t i = attention_turn_of(c, round);
-		struct work w = { .t = t, .head = i / t->blocks, .r = room_at(c, t) };
+		struct attention_work w = { .t = t, .head = i / t->blocks, .r = room_at(c, t) };
 
 		if (i >= all)
 			continue;
