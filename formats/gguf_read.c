@@ -330,6 +330,7 @@ int gguf_file_open(struct gguf_file *f, const char *path)
 		mapfile_close(map);
 		return -1;
 	}
+	mapfile_expect(map);
 	f->map = map;
 	return 0;
 }

@@ -164,6 +164,7 @@ int safetensors_add_path(struct safetensors *s, const char *path)
 
 	if (mapfile_open(&map, path) < 0)
 		return -1;
+	mapfile_expect(map);
 	return add_file(s, map, mapfile_bytes(map), path);
 }
 

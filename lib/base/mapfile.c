@@ -189,6 +189,12 @@ void mapfile_forget(const struct mapfile *m)
 		madvise(m->data, m->size, MADV_DONTNEED);
 }
 
+void mapfile_expect(const struct mapfile *m)
+{
+	if (m->data)
+		madvise(m->data, m->size, MADV_HUGEPAGE);
+}
+
 int mapfile_fd(const struct mapfile *m)
 {
 	return m->fd;

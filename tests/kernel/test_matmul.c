@@ -436,7 +436,7 @@ static void check_exactness(enum level level)
 
 /*
  * One row takes lines of w, more take panels, many are rounded apart; columns end within a group of lines and within a tile, k takes
- * one stretch or several, rows one share of the panels or two.
+ * one stretch or several, rows one share of the panels or two. Blocks of one row go by fours, at most 64 at a time.
  */
 static void check_rounded(enum dtype type, enum level level, bool pack)
 {
@@ -449,6 +449,7 @@ static void check_rounded(enum dtype type, enum level level, bool pack)
 		{ 8, 64, 256 / block + 2 },  { 12, 3, 1 },
 		{ 41, 70, 256 / block + 2 }, { 1, 43, 1792 / block },
 		{ 3, 43, 1792 / block },     { 131, 9, 1 },
+		{ 1, 19, 2304 / block + 3 },
 	};
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)

@@ -47,6 +47,44 @@ static void test_empty(void)
 	mapfile_close(m);
 }
 
+/* Whether the part of the address space that P begins is marked by FLAG; -1 where the system does not tell. */
+static int has_flag(const void *p, const char *flag)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	char line[512], start[32];
+	int here = 0, found = -1;
+
+	if (!f)
+		return -1;
+	snprintf(start, sizeof(start), "%lx-", (unsigned long)(uintptr_t)p);
+	while (found < 0 && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, start, strlen(start)) == 0)
+			here = 1;
+		else if (here && strncmp(line, "VmFlags:", 8) == 0)
+			found = strstr(line, flag) != NULL;
+	}
+	fclose(f);
+	return found;
+}
+
+static void test_expect(void)
+{
+	const char *path = tap_file("large.bin", "of one page", 11);
+	struct mapfile *m;
+
+	if (!tap_works(mapfile_open(&m, path), "open"))
+		return;
+	if (access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) != 0 ||
+	    has_flag(mapfile_bytes(m).data, " rd") < 0) {
+		tap_skip("system", "huge pages are asked for: the system does not tell");
+	} else {
+		tap_ok(!has_flag(mapfile_bytes(m).data, " hg"), "no huge pages are asked for");
+		mapfile_expect(m);
+		tap_ok(has_flag(mapfile_bytes(m).data, " hg"), "until much is expected to be read");
+	}
+	mapfile_close(m);
+}
+
 /* A private map that the path no longer leads to. */
 static void test_unlinked(void)
 {
