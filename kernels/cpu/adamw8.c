@@ -70,13 +70,35 @@ SIMD_INLINE vf32 quantized(const struct quantum *q, vf32 x, vf32 shift, bool is_
 	return w + magic - magic;
 }
 
-#define SHIFTED(bits) \
- (__builtin_convertvector((vi32)((bits)&4095), vf32) * 0x1p-12f + (0x1p-13f - 0.5f))
+/*
+ * The same where MOST is finite and not small, and X is no NaN: there is nothing to repair then, and what rounding to bytes saturates
+ * needs no limit. What more than 0 is less than 1 becomes 1 where it is not signed.
+ */
+SIMD_INLINE vf32 quantized_plain(const struct quantum *q, vf32 x, vf32 shift, bool is_signed,
+				 bool shifted)
+{
+	const vf32 magic = simd_f32(0x1.8p23f);
+	vf32 v = x * q->factor, w = shifted ? v + shift : v;
+
+	if (!is_signed)
+		w = simd_max(w, simd_keep((vi32)v > 0, q->least));
+	else if (shifted)
+		w = simd_max(w, -q->limit);
+	return w + magic - magic;
+}
+
+/* (BITS mod 2^12 + 1/2) / 2^12 - 1/2, exactly. */
+SIMD_INLINE vf32 shift_of(vu32 bits)
+{
+	vf32 whole = __builtin_convertvector((vi32)(bits & 4095), vf32);
+
+	return simd_fma(whole, simd_f32(0x1p-12f), simd_f32(0x1p-13f - 0.5f));
+}
 
 /* The moments M and R of a block as bytes; WORDS, NULL without, say what they are shifted by, as kernels/ref/optimizer.c draws. */
 SIMD_INLINE void quantize_block(const float *m, const float *r, struct quantum qm,
-				struct quantum qr, const uint32_t *words, uint8_t *first,
-				uint8_t *root)
+				struct quantum qr, const uint32_t *words, bool plain,
+				uint8_t *first, uint8_t *root)
 {
 	for (size_t i = 0; i < RUN; i += 32) {
 		vf32 v[QUANTIZE_VECTORS], w[QUANTIZE_VECTORS];
@@ -89,11 +111,14 @@ SIMD_INLINE void quantize_block(const float *m, const float *r, struct quantum q
 			if (words) {
 				vu32 word = (vu32)simd_load(words + at);
 
-				shift_m = SHIFTED(word);
-				shift_r = SHIFTED(word >> 12);
+				shift_m = shift_of(word);
+				shift_r = shift_of(word >> 12);
 			}
-			v[j] = quantized(&qm, simd_load(m + at), shift_m, true);
-			w[j] = quantized(&qr, simd_load(r + at), shift_r, false);
+			v[j] = plain ? quantized_plain(&qm, simd_load(m + at), shift_m, true, words)
+				     : quantized(&qm, simd_load(m + at), shift_m, true);
+			w[j] = plain ? quantized_plain(&qr, simd_load(r + at), shift_r, false,
+						       words)
+				     : quantized(&qr, simd_load(r + at), shift_r, false);
 		}
 		quantize_bytes(v, true, first + i);
 		quantize_bytes(w, false, root + i);
@@ -106,11 +131,12 @@ struct block {
 	float scale_m, scale_r;
 };
 
-/* P and the moments, to M and R, after the step of N elements; their largest magnitudes to MOST. */
-static void step_block(const struct adam *a, const struct block *b, float *p, const float *g,
+/* P and the moments, to M and R, after the step of N elements; their largest magnitudes to MOST. Whether none is NaN, for sure. */
+static bool step_block(const struct adam *a, const struct block *b, float *p, const float *g,
 		       size_t n, float *m, float *r, float most[2])
 {
-	vf32 most_m = { 0 }, most_r = { 0 };
+	const vf32 zero = { 0 };
+	vf32 most_m = { 0 }, most_r = { 0 }, none = { 0 };
 	vf32 scale_m = simd_f32(b->scale_m), scale_r = simd_f32(b->scale_r);
 
 	for (size_t j = 0; j < n; j += SIMD_WIDTH) {
@@ -118,16 +144,41 @@ static void step_block(const struct adam *a, const struct block *b, float *p, co
 		vf32 old = bytes_load(b->root + j, false) * scale_r;
 		vf32 first =
 			simd_fma(a->beta1, bytes_load(b->first + j, true) * scale_m, a->rest1 * d);
-		vf32 second = simd_sqrt(simd_fma(a->beta2 * old, old, a->rest2 * d * d));
+		vf32 second = simd_sqrt(simd_fma(a->beta2 * old, old, a->rest2 * d * d)), next;
 
 		most_m = simd_max(simd_abs(first), most_m);
 		most_r = simd_max(second, most_r);
 		simd_store(m + j, first);
 		simd_store(r + j, second);
-		simd_store(p + j, adam_step(a, simd_load(p + j), first, second));
+		next = adam_step(a, simd_load(p + j), first, second);
+		none = simd_fma(next, zero, none); /* NaN from a moment that is, on */
+		simd_store(p + j, next);
 	}
 	most[0] = most_lane(most_m);
 	most[1] = most_lane(most_r);
+	return !simd_any(none != none);
+}
+
+/* What quantized_plain takes. */
+static bool is_plain(float most)
+{
+	return most >= 0x1p-60f && most < INFINITY;
+}
+
+/* quantize_block, whose choices are constants in it. */
+static void quantize(const float *m, const float *r, const float most[2], const uint32_t *words,
+		     bool plain, const struct block *b)
+{
+	struct quantum qm = quantum_of(most[0], 127, 0), qr = quantum_of(most[1], 255, 1);
+
+	if (words && plain)
+		quantize_block(m, r, qm, qr, words, true, b->first, b->root);
+	else if (words)
+		quantize_block(m, r, qm, qr, words, false, b->first, b->root);
+	else if (plain)
+		quantize_block(m, r, qm, qr, NULL, true, b->first, b->root);
+	else
+		quantize_block(m, r, qm, qr, NULL, false, b->first, b->root);
 }
 
 /* Elements AT to AT + N - 1 by blocks' moments at B, which is written back. */
@@ -138,21 +189,18 @@ static void adam_block(const struct kernel_call *c, const struct adam *a, size_t
 	float rooms[2][RUN], m[RUN], r[RUN];
 	float *p = optimizer_get(&c->in[0], at, n, rooms[0]);
 	const float *g = optimizer_get(&c->in[5], at, n, rooms[1]);
-	uint32_t words[RUN];
-	struct quantum qm, qr;
+	uint32_t room[RUN], *words = NULL;
+	bool plain;
 
-	step_block(a, b, p, g, n, m, r, most);
+	plain = step_block(a, b, p, g, n, m, r, most) && is_plain(most[0]) && is_plain(most[1]);
 	for (size_t i = n; i < RUN; i++)
 		m[i] = r[i] = 0;
 	optimizer_put_parameter(c, at, p, n);
-	qm = quantum_of(most[0], 127, 0);
-	qr = quantum_of(most[1], 255, 1);
 	if (attributes->stochastic & STOCHASTIC_MOMENTS) {
-		optimizer_draw(c->key, 1, at, words);
-		quantize_block(m, r, qm, qr, words, b->first, b->root);
-	} else {
-		quantize_block(m, r, qm, qr, NULL, b->first, b->root);
+		optimizer_draw(c->key, 1, at, room);
+		words = room;
 	}
+	quantize(m, r, most, words, plain, b);
 }
 
 /* Block number BLOCK, of N elements. */

@@ -6,8 +6,8 @@
 #include "kernels/cpu/level.h"
 
 #include "kernels/attributes.h"
-#include "kernels/cpu/operand.h"
 #include "kernels/cpu/simd_philox.h"
+#include "kernels/cpu/vector.h"
 #include "kernels/random.h"
 
 #define CHUNK 512
@@ -57,19 +57,59 @@ static ptrdiff_t run_at(const struct kernel_tensor *t, size_t outer)
 	return at;
 }
 
-/* In whole vectors: past the end of X and WORD too, where there is room. */
-static void drop(const struct kernel_call *c, const uint32_t *word, float *x, size_t n)
+/* A uniform number, word / 2^8 / 2^24, is below p as its integer is below p 2^24. */
+struct chance {
+	int32_t below;
+	float scale;
+};
+
+SIMD_INLINE vf32 kept(struct chance c, const uint32_t *word, vf32 x)
+{
+	vi32 stays = (vi32)((vu32)simd_load(word) >> 8) >= c.below;
+
+	return simd_keep(stays, x * simd_f32(c.scale));
+}
+
+/* As many of N elements of T as are whole pairs of vectors, where they lie; how many these were. */
+SIMD_INLINE size_t drop_pairs(enum dtype t, struct chance c, const uint32_t *word, const uint8_t *x,
+			      uint8_t *y, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + VECTOR_TWO <= n; i += VECTOR_TWO) {
+		size_t at = operand_bytes(t, (ptrdiff_t)i);
+		vf32 a = vector_load(t, x + at);
+		vf32 b = vector_load(t, x + at + operand_bytes(t, SIMD_WIDTH));
+
+		vector_store_two(t, y + at, kept(c, word + i, a), kept(c, word + i + SIMD_WIDTH, b),
+				 false);
+	}
+	return i;
+}
+
+/* N elements of T from FROM on, whose words are WORD; there is room for a vector behind these. */
+static void drop(const struct kernel_call *c, const uint32_t *word, ptrdiff_t from, ptrdiff_t to,
+		 size_t n)
 {
 	const struct dropout_attributes *a = c->attributes;
-	vf32 scale = simd_f32((float)(1 / (1 - a->p)));
-	/* A uniform number, word / 2^8 / 2^24, is below p as its integer is below p 2^24. */
-	int32_t below = (int32_t)ceilf((float)a->p * 0x1p24f);
+	const struct kernel_tensor *in = &c->in[0], *out = &c->out[0];
+	struct chance chance = { (int32_t)ceilf((float)a->p * 0x1p24f), (float)(1 / (1 - a->p)) };
+	const uint8_t *x = operand_at(in, from);
+	uint8_t *y = (uint8_t *)out->data + operand_bytes(out->dtype, to);
+	ptrdiff_t step = last_step(in);
+	float room[CHUNK];
+	size_t done = 0;
 
-	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
-		vi32 kept = (vi32)((vu32)simd_load(word + i) >> 8) >= below;
-
-		simd_store(x + i, simd_keep(kept, simd_load(x + i) * scale));
-	}
+	if (step == 1 && in->dtype == DTYPE_F32 && out->dtype == DTYPE_F32)
+		done = drop_pairs(DTYPE_F32, chance, word, x, y, n);
+	else if (step == 1 && in->dtype == DTYPE_BF16 && out->dtype == DTYPE_BF16)
+		done = drop_pairs(DTYPE_BF16, chance, word, x, y, n);
+	for (size_t i = done; i < n; i++)
+		operand_load(in->dtype, operand_at(in, from + (ptrdiff_t)i * step), room + i, 1);
+	for (size_t i = done; i < n; i += SIMD_WIDTH)
+		simd_store(room + i, kept(chance, word + i, simd_load(room + i)));
+	operand_store(out->dtype, room + done, y + operand_bytes(out->dtype, (ptrdiff_t)done),
+		      n - done);
 }
 
 /* Elements FIRST to FIRST + N - 1 of run OUTER of LENGTH. */
@@ -81,7 +121,6 @@ static void drop_run(const struct kernel_call *c, size_t outer, size_t first, si
 	ptrdiff_t to = run_at(out, outer) + (ptrdiff_t)first;
 	struct draws d = { .key = c->key, .down = out->n_axes < 2 };
 	uint32_t word[CHUNK + 4 + ROOM];
-	float x[CHUNK];
 	size_t skip = 0;
 
 	if (d.down) {
@@ -95,14 +134,7 @@ static void drop_run(const struct kernel_call *c, size_t outer, size_t first, si
 		skip = element % 4;
 	}
 	draw_many(&d, skip + n, word);
-	if (last_step(in) == 1)
-		operand_load(in->dtype, operand_at(in, from), x, n);
-	else
-		for (size_t i = 0; i < n; i++)
-			operand_load(in->dtype, operand_at(in, from + (ptrdiff_t)i * last_step(in)),
-				     x + i, 1);
-	drop(c, word + skip, x, n);
-	operand_store(out->dtype, x, (uint8_t *)out->data + operand_bytes(out->dtype, to), n);
+	drop(c, word + skip, from, to, n);
 }
 
 static void run(const struct kernel_call *c)

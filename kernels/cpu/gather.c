@@ -1,8 +1,8 @@
 /*
  * kernels/cpu/gather.c - rows and elements by index, and their sums
  *
- * Sums of rows by id: part 0 sorts the rows by their ids, keeping their order (counting sort), in phase 0; in phase 1 strips of STRIP
- * columns by SPANS ranges of ids are shared out, and each id's rows are added up in their order.
+ * Sums of rows by id: part 0 sorts the rows by their ids, keeping their order (counting sort), in phase 0; in phase 1 bands of BAND
+ * columns by SPANS ranges of ids, which have about as many rows each, are shared out, and each id's rows are added up in their order.
  */
 #include "kernels/cpu/level.h"
 
@@ -13,7 +13,8 @@
 #include "kernels/cpu/vector.h"
 
 #define STRIP  256 /* a multiple of every block of a quantized table */
-#define SPANS  16
+#define BAND   2048
+#define SPANS  32
 #define AHEAD  2 /* rows that are asked for before their turn */
 #define COPIED (4 * SIMD_BYTES)
 
@@ -267,7 +268,22 @@ static void add_onto(enum dtype t, uint8_t *at, float *sum, size_t n)
 	operand_store(t, sum, at, n);
 }
 
-/* Ids FROM to TO - 1, columns as above. What is added to is added to once. */
+/* The sum of the MANY rows of ID, N columns from COLUMN on, at most STRIP. */
+static void sum_strip(const struct kernel_call *c, size_t id, size_t many, size_t column, size_t n)
+{
+	const struct kernel_tensor *out = &c->out[0], *x = &c->in[c->n_in - 2];
+	struct sorted s = sorted_of(c);
+	uint8_t *at = row_of(out, id, column);
+	float sum[STRIP];
+
+	add_rows(x, s.rows + s.first[id], many, column, n, sum);
+	if (c->n_in == 3)
+		add_onto(out->dtype, at, sum, n);
+	else
+		operand_store(out->dtype, sum, at, n);
+}
+
+/* Ids FROM to TO - 1, N columns from COLUMN on. What is added to is added to once. */
 static void sum_span(const struct kernel_call *c, size_t from, size_t to, size_t column, size_t n)
 {
 	const struct kernel_tensor *out = &c->out[0], *x = &c->in[c->n_in - 2];
@@ -275,43 +291,56 @@ static void sum_span(const struct kernel_call *c, size_t from, size_t to, size_t
 	bool onto = c->n_in == 3, plain = x->dtype == DTYPE_F32 && out->dtype == DTYPE_F32;
 
 	for (size_t id = from; id < to; id++) {
-		float sum[STRIP];
-		uint8_t *at = row_of(out, id, column);
 		size_t many = s.first[id + 1] - s.first[id];
-		const uint32_t *rows = s.rows + s.first[id];
 
+		if (onto && !many)
+			continue;
 		for (size_t i = 0; i < many; i++)
 			ask_row(c, s.first[id] + i + AHEAD, column, n, onto);
 		if (onto && many == 1 && plain) {
-			add_row((float *)(void *)at,
-				(const float *)(const void *)row_of(x, rows[0], column), n);
-		} else if (onto && many) {
-			add_rows(x, rows, many, column, n, sum);
-			add_onto(out->dtype, at, sum, n);
-		} else if (!onto) {
-			add_rows(x, rows, many, column, n, sum);
-			operand_store(out->dtype, sum, at, n);
+			add_row((float *)(void *)row_of(out, id, column),
+				(const float *)(const void *)row_of(x, s.rows[s.first[id]], column),
+				n);
+			continue;
 		}
+		for (size_t i = 0; i < n; i += STRIP)
+			sum_strip(c, id, many, column + i, n - i < STRIP ? n - i : STRIP);
 	}
+}
+
+/* The first id of span I: the work before it, rows, and ids where each is written, is I parts of SPANS. */
+static size_t span_start(const struct kernel_call *c, size_t i)
+{
+	struct sorted s = sorted_of(c);
+	size_t n = c->out[0].shape[0], each = c->n_in == 3 ? 0 : 1;
+	size_t work = (s.first[n] + each * n) * i / SPANS, low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (s.first[middle] + each * middle < work)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return i == SPANS ? n : low;
 }
 
 static void run_sums(const struct kernel_call *c)
 {
-	size_t width = inner(&c->out[0]), n = c->out[0].shape[0], from, to;
-	size_t strips = (width + STRIP - 1) / STRIP, span = n / SPANS + 1;
+	size_t width = inner(&c->out[0]), bands = (width + BAND - 1) / BAND, from, to;
 
 	if (c->phase == 0) {
 		if (c->part == 0)
 			sort_rows(c);
 		return;
 	}
-	kernel_share(strips * SPANS, 1, c->part, c->parts, &from, &to);
+	kernel_share(bands * SPANS, 1, c->part, c->parts, &from, &to);
 	for (size_t i = from; i < to; i++) {
-		size_t column = i / SPANS * STRIP, first = i % SPANS * span;
+		size_t column = i / SPANS * BAND;
 
-		if (first < n)
-			sum_span(c, first, n - first < span ? n : first + span, column,
-				 width - column < STRIP ? width - column : STRIP);
+		sum_span(c, span_start(c, i % SPANS), span_start(c, i % SPANS + 1), column,
+			 width - column < BAND ? width - column : BAND);
 	}
 }
 

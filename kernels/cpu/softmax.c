@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "kernels/cpu/simd_math.h"
+#include "kernels/cpu/simd_four.h"
 #include "kernels/cpu/vector.h"
 
 #define ROOMS 3 /* the operands, and the result */
@@ -89,10 +89,28 @@ SIMD_INLINE float row_exp(enum dtype t, const uint8_t *x, float *y, size_t n, fl
 	vf32 sum[2] = { { 0 } }, less = simd_f32(most);
 	size_t i = 0;
 
+	for (; i + GROUP <= n; i += GROUP) {
+		vf32 v[CHAINS];
+
+		ask(next, t, i);
+		ask(next, t, i + VECTOR_TWO);
+		SIMD_UNROLL
+		for (size_t j = 0; j < CHAINS; j += 2)
+			vector_split(t, row_at(t, x, i + j * SIMD_WIDTH), v + j);
+		SIMD_UNROLL
+		for (size_t j = 0; j < CHAINS; j++)
+			v[j] -= less;
+		simd_exp_quick_four(v);
+		SIMD_UNROLL
+		for (size_t j = 0; j < CHAINS; j++) {
+			sum[j % 2] += v[j];
+			if (y)
+				simd_store(y + i + j * SIMD_WIDTH, v[j]);
+		}
+	}
 	for (; i + VECTOR_TWO <= n; i += VECTOR_TWO) {
 		vf32 v[2];
 
-		ask(next, t, i);
 		vector_split(t, row_at(t, x, i), v);
 		SIMD_UNROLL
 		for (size_t j = 0; j < 2; j++) {
@@ -123,7 +141,7 @@ SIMD_INLINE void row_scale(enum dtype t, const float *y, uint8_t *out, size_t n,
 	for (; i + VECTOR_TWO <= n; i += VECTOR_TWO) {
 		vf32 v[2] = { simd_load(y + i) * f, simd_load(y + i + SIMD_WIDTH) * f };
 
-		vector_join(t, out + operand_bytes(t, (ptrdiff_t)i), v, stream);
+		vector_join_bare(t, out + operand_bytes(t, (ptrdiff_t)i), v, stream);
 	}
 	for (size_t k = 0; k < n - i; k++)
 		rest[k] = y[i + k] * factor;
@@ -144,7 +162,7 @@ SIMD_INLINE void row_less(enum dtype t, const uint8_t *x, uint8_t *out, size_t n
 		vector_split(t, row_at(t, x, i), v);
 		v[0] = (v[0] - l) - m;
 		v[1] = (v[1] - l) - m;
-		vector_join(t, out + operand_bytes(t, (ptrdiff_t)i), v, stream);
+		vector_join_bare(t, out + operand_bytes(t, (ptrdiff_t)i), v, stream);
 	}
 	operand_load(t, row_at(t, x, i), rest, n - i);
 	for (size_t k = 0; k < n - i; k++)
@@ -191,7 +209,7 @@ SIMD_INLINE void row_slope(enum dtype t, const uint8_t *y, const uint8_t *dy, ui
 		vector_split(t, row_at(t, dy, i), w);
 		v[0] = v[0] * (w[0] - l);
 		v[1] = v[1] * (w[1] - l);
-		vector_join(t, out + operand_bytes(t, (ptrdiff_t)i), v, stream);
+		vector_join_bare(t, out + operand_bytes(t, (ptrdiff_t)i), v, stream);
 	}
 	operand_load(t, row_at(t, y, i), rest[0], n - i);
 	operand_load(t, row_at(t, dy, i), rest[1], n - i);

@@ -18,7 +18,6 @@ SIMD_INLINE vf32 vector_load(enum dtype t, const uint8_t *p)
 
 #define VECTOR_TWO (2 * SIMD_WIDTH)
 
-#if SIMD_WIDTH == 8
 /* As simd_round_bf16 rounds what is not NaN. */
 SIMD_INLINE vu32 vector_round(vf32 x)
 {
@@ -27,6 +26,7 @@ SIMD_INLINE vu32 vector_round(vf32 x)
 	return bits + 0x7fff + (bits >> 16 & 1);
 }
 
+#if SIMD_WIDTH == 8
 SIMD_INLINE bool vector_has_nan(vf32 a, vf32 b)
 {
 	__m256 nan = _mm256_cmp_ps((__m256)a, (__m256)b, _CMP_UNORD_Q);
@@ -47,13 +47,27 @@ SIMD_INLINE vf32 vector_narrow(vf32 a, vf32 b)
 }
 #endif
 
+/*
+ * Two vectors as one of bf16, A at even places, B at odd ones, where NaN has nothing but zeros in its lower half. So it is with what
+ * arithmetic makes of bf16, which passes NaN on as it was or makes one of its own: it need not be looked for.
+ */
+SIMD_INLINE vf32 vector_merge_bare(vf32 a, vf32 b)
+{
+	vu32 even = vector_round(a) >> 16, odd = vector_round(b);
+
+#if SIMD_WIDTH == 8
+	return (vf32)_mm256_blend_epi16((__m256i)even, (__m256i)odd, 0xaa);
+#else
+	return (vf32)(even | (odd & 0xffff0000));
+#endif
+}
+
 /* Two vectors as one of bf16: A at even places, B at odd ones. */
 SIMD_INLINE vf32 vector_merge(vf32 a, vf32 b)
 {
 #if SIMD_WIDTH == 8
 	if (!vector_has_nan(a, b))
-		return (vf32)_mm256_blend_epi16((__m256i)(vector_round(a) >> 16),
-						(__m256i)vector_round(b), 0xaa);
+		return vector_merge_bare(a, b);
 #endif
 	return (vf32)(simd_round_bf16(a) >> 16 | (simd_round_bf16(b) & 0xffff0000));
 }
@@ -99,18 +113,50 @@ SIMD_INLINE void vector_split(enum dtype t, const uint8_t *p, vf32 two[2])
 	two[1] = vector_load(t, p + operand_bytes(t, SIMD_WIDTH));
 }
 
+/* Two vectors in order as vector_split would leave them. */
+SIMD_INLINE void vector_apart(enum dtype t, vf32 two[2])
+{
+	vf32 a = two[0], b = two[1];
+
+	if (t != DTYPE_BF16)
+		return;
+#if SIMD_WIDTH == 16
+	two[0] = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26,
+					 28, 30);
+	two[1] = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27,
+					 29, 31);
+#elif SIMD_WIDTH == 8
+	two[0] = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+	two[1] = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+#else
+	two[0] = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+	two[1] = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+#endif
+}
+
+SIMD_INLINE void vector_put(uint8_t *p, vf32 x, bool stream)
+{
+	if (stream)
+		simd_stream(p, x);
+	else
+		simd_store(p, x);
+}
+
 SIMD_INLINE void vector_join(enum dtype t, uint8_t *p, const vf32 two[2], bool stream)
 {
-	if (t == DTYPE_BF16) {
-		vf32 both = vector_merge(two[0], two[1]);
+	if (t == DTYPE_BF16)
+		vector_put(p, vector_merge(two[0], two[1]), stream);
+	else
+		vector_store_two(t, p, two[0], two[1], stream);
+}
 
-		if (stream)
-			simd_stream(p, both);
-		else
-			simd_store(p, both);
-		return;
-	}
-	vector_store_two(t, p, two[0], two[1], stream);
+/* The same of what arithmetic made of T (vector_merge_bare). */
+SIMD_INLINE void vector_join_bare(enum dtype t, uint8_t *p, const vf32 two[2], bool stream)
+{
+	if (t == DTYPE_BF16)
+		vector_put(p, vector_merge_bare(two[0], two[1]), stream);
+	else
+		vector_store_two(t, p, two[0], two[1], stream);
 }
 
 /*

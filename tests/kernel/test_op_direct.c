@@ -3,6 +3,7 @@
  *
  * Tables of block-quantized rows, and parameters of bf16 that are rounded stochastically: there to the bit of ref, since the steps
  * are exact in f32, and without bias. States without a target that are not finite. Products with gaps between their batches; results so large that they go past the caches.
+ * NaN that rounding to bf16 would carry away; gelu where its bell is no number.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -523,6 +524,120 @@ static void check_far_ids(int level, enum dtype t)
 		t, "rows of far ids");
 }
 
+/* --- NaN of bits that rounding as numbers would make infinite, or 0 --- */
+
+#define NAN_WIDTH 133 /* groups, pairs and a part of a vector at every level */
+
+static float bits_float(uint32_t bits)
+{
+	float f;
+
+	memcpy(&f, &bits, sizeof(f));
+	return f;
+}
+
+/* 1, and such NaN among them. */
+static void fill_nans(float *x, size_t n)
+{
+	const uint32_t nans[] = { 0x7fffffff, 0xffffffff, 0x7f800001, 0xff80ffff, 0x7fff8000 };
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = i % 3 == 1 ? bits_float(nans[i / 3 % 5]) : 1 + (float)(i % 7);
+}
+
+/* X of bf16, and weights of f32 that are such NaN, to results of bf16. */
+static void check_nan_weights(int level, enum op op, int n_in, const char *what)
+{
+	static uint16_t x[ROWS * NAN_WIDTH];
+	static float w[2][NAN_WIDTH];
+	struct norm_attributes a = { .eps = 1e-5 };
+	struct kernel_tensor in[4], out = tensor(DTYPE_BF16, NULL, ROWS, NAN_WIDTH);
+	bool grad = op == OP_RMS_NORM_GRAD || op == OP_LAYER_NORM_GRAD;
+
+	fill_floats(DTYPE_BF16, (uint8_t *)x, ROWS * NAN_WIDTH, 37);
+	fill_nans(w[0], NAN_WIDTH);
+	fill_nans(w[1], NAN_WIDTH);
+	in[0] = in[1] = tensor(DTYPE_BF16, x, ROWS, NAN_WIDTH);
+	for (int i = grad ? 2 : 1; i < n_in; i++)
+		in[i] = tensor(DTYPE_F32, w[i % 2], 0, NAN_WIDTH);
+	check_beside_ref(level, op,
+			 (struct kernel_call){ .in = in,
+					       .out = &out,
+					       .n_in = n_in,
+					       .n_out = 1,
+					       .attributes = &a,
+					       .rows = ROWS },
+			 DTYPE_BF16, what);
+}
+
+/* OP of one operand of FROM, which holds such NaN, to bf16. */
+static void check_nan_elements(int level, enum op op, enum dtype from, const char *what)
+{
+	static float x[ROWS * NAN_WIDTH];
+	static uint8_t data[sizeof(x)];
+	struct kernel_tensor in = tensor(from, data, ROWS, NAN_WIDTH);
+	struct kernel_tensor out = tensor(DTYPE_BF16, NULL, ROWS, NAN_WIDTH);
+	struct scalars_attributes a = { .a = 1, .b = 2 };
+
+	fill_nans(x, ROWS * NAN_WIDTH);
+	memcpy(data, x, sizeof(x));
+	for (size_t i = 0; from == DTYPE_BF16 && i < ROWS * NAN_WIDTH; i++) {
+		uint32_t bits;
+
+		/* Cut off, not rounded: quiet NaN or not. */
+		memcpy(&bits, &x[i], sizeof(bits));
+		bits = bits >> 16 | (x[i] != x[i]);
+		memcpy(data + 2 * i, &(uint16_t){ (uint16_t)bits }, 2);
+	}
+	check_beside_ref(level, op,
+			 (struct kernel_call){ .in = &in,
+					       .out = &out,
+					       .n_in = 1,
+					       .n_out = 1,
+					       .attributes = &a,
+					       .rows = ROWS },
+			 DTYPE_BF16, what);
+}
+
+static void check_nans(int level)
+{
+	check_nan_weights(level, OP_RMS_NORM, 2, "rms_norm by NaN");
+	check_nan_weights(level, OP_LAYER_NORM, 3, "layer_norm by NaN");
+	check_nan_weights(level, OP_RMS_NORM_GRAD, 3, "rms_norm_grad by NaN");
+	check_nan_weights(level, OP_LAYER_NORM_GRAD, 3, "layer_norm_grad by NaN");
+	check_nan_elements(level, OP_CAST, DTYPE_F32, "cast of NaN");
+	check_nan_elements(level, OP_NEG, DTYPE_BF16, "neg of NaN");
+	check_nan_elements(level, OP_SILU, DTYPE_BF16, "silu of NaN");
+	check_nan_elements(level, OP_RELU, DTYPE_BF16, "relu of NaN");
+	check_nan_elements(level, OP_CLAMP, DTYPE_BF16, "clamp of NaN");
+}
+
+/* Numbers from -40 to 40, where e^(-x x / 2) soon is none: gelu is x or 0 there, its slope 1 or 0. */
+static void check_far_gelu(int level, enum dtype t)
+{
+	static uint8_t data[2][4 * CELLS];
+	float x[CELLS];
+	struct kernel_tensor in[] = { tensor(t, data[0], ROWS, CELLS / ROWS),
+				      tensor(t, data[1], ROWS, CELLS / ROWS) };
+	struct kernel_tensor out = in[0];
+	struct kind_attributes slope = { .kind = UNARY_GELU };
+	struct gated_attributes gate = { .tanh = false };
+	struct kernel_call c = { .in = in, .out = &out, .n_in = 1, .n_out = 1, .rows = ROWS };
+
+	for (size_t i = 0; i < CELLS; i++)
+		x[i] = 80 * (float)i / CELLS - 40;
+	dtype_from_f32(t, x, data[0], CELLS);
+	for (size_t i = 0; i < CELLS; i++)
+		x[i] = 1;
+	dtype_from_f32(t, x, data[1], CELLS);
+	check_beside_ref(level, OP_GELU, c, t, "gelu far out");
+	c.n_in = 2;
+	c.attributes = &gate;
+	check_beside_ref(level, OP_GEGLU, c, t, "geglu far out");
+	c.attributes = &slope;
+	check_beside_ref(level, OP_UNARY_GRAD, c, t, "gelu's slope far out");
+}
+
 int main(void)
 {
 	for (int level = 0; level < LEVEL_COUNT; level++) {
@@ -548,7 +663,9 @@ int main(void)
 			check_whole_heads(level, brain ? DTYPE_BF16 : DTYPE_F32);
 			check_infinite_rows(level, brain ? DTYPE_BF16 : DTYPE_F32);
 			check_far_ids(level, brain ? DTYPE_BF16 : DTYPE_F32);
+			check_far_gelu(level, brain ? DTYPE_BF16 : DTYPE_F32);
 		}
+		check_nans(level);
 	}
 	check_law();
 	return tap_done();

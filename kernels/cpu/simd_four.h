@@ -1,0 +1,80 @@
+/*
+ * kernels/cpu/simd_four.h - exponentials of four vectors, a step of all after a step of all
+ *
+ * One vector alone waits for itself, and what the processor looks ahead holds few. The arithmetic, and so each bit, is that of
+ * kernels/cpu/simd_math.h.
+ */
+#ifndef KERNELS_CPU_SIMD_FOUR_H
+#define KERNELS_CPU_SIMD_FOUR_H
+
+#include "kernels/cpu/simd_math.h"
+
+/* ELEMENT is written with j. */
+#define SIMD_FOUR(element)       \
+ do {                            \
+  SIMD_UNROLL                    \
+  for (size_t j = 0; j < 4; j++) \
+   element;                      \
+ } while (0)
+
+/* X = p of simd_exp_parts. */
+SIMD_INLINE void simd_exp_parts_four(vf32 x[4], vf32 factor, vf32 power[4])
+{
+	const vf32 magic = simd_f32(0x1.8p23f + 127);
+	vf32 f[4];
+
+	SIMD_FOUR(power[j] = simd_fma(x[j], factor, magic));
+	SIMD_FOUR(f[j] = simd_fma(x[j], factor, -(power[j] - magic)));
+	SIMD_FOUR(x[j] = simd_fma(simd_f32(0.001326472731f), f[j], simd_f32(0.009671512991f)));
+	SIMD_FOUR(x[j] = simd_fma(x[j], f[j], simd_f32(0.05550733581f)));
+	SIMD_FOUR(x[j] = simd_fma(x[j], f[j], simd_f32(0.2402224243f)));
+	SIMD_FOUR(x[j] = simd_fma(x[j], f[j], simd_f32(0.6931470037f)));
+	SIMD_FOUR(x[j] = simd_fma(x[j], f[j], simd_f32(1.0f)));
+	SIMD_FOUR(power[j] = (vf32)((vi32)power[j] << 23));
+}
+
+/* X = simd_exp_quick(X) */
+SIMD_INLINE void simd_exp_quick_four(vf32 x[4])
+{
+	vf32 power[4];
+
+	SIMD_FOUR(x[j] = simd_max(simd_f32(-88.0f), x[j]));
+	simd_exp_parts_four(x, simd_f32(SIMD_LOG2_E), power);
+	SIMD_FOUR(x[j] = x[j] * power[j]);
+}
+
+/* OUT = simd_one_plus_exp(X) */
+SIMD_INLINE void simd_one_plus_exp_four(const vf32 x[4], vf32 out[4])
+{
+	vf32 power[4];
+
+	SIMD_FOUR(out[j] = simd_max(simd_f32(-89.0f), simd_min(simd_f32(88.0f), x[j])));
+	simd_exp_parts_four(out, simd_f32(-SIMD_LOG2_E), power);
+	SIMD_FOUR(out[j] = simd_fma(out[j], power[j], simd_f32(1.0f)));
+}
+
+/* X = simd_sigmoid(X), simd_silu(X), simd_gelu_tanh(X) */
+SIMD_INLINE void simd_sigmoid_four(vf32 x[4])
+{
+	simd_one_plus_exp_four(x, x);
+	SIMD_FOUR(x[j] = simd_f32(1.0f) / x[j]);
+}
+
+SIMD_INLINE void simd_silu_four(vf32 x[4])
+{
+	vf32 below[4];
+
+	simd_one_plus_exp_four(x, below);
+	SIMD_FOUR(x[j] = x[j] / below[j]);
+}
+
+SIMD_INLINE void simd_gelu_tanh_four(vf32 x[4])
+{
+	vf32 below[4];
+
+	SIMD_FOUR(below[j] = simd_gelu_inner(x[j]));
+	simd_one_plus_exp_four(below, below);
+	SIMD_FOUR(x[j] = x[j] / below[j]);
+}
+
+#endif
