@@ -5,7 +5,8 @@ GOLDEN is a file of make-golden: its windows of tokens are read, its logits are 
 it comes, or with `llama-f32` as the engine's name, with keys and values kept in f32. More pairs of GOLDEN and OUT may follow: the model is opened once.
 Without any, pairs come by stdin, a line each, and a line on stdout tells that one was written.
 
-logits_of.py greedy MODEL N ID... - how many of the IDs after the first N are the likeliest ones by transformers, each after all before it
+logits_of.py greedy MODEL N ENDS ID... - how many of the IDs after the first N are the likeliest ones by transformers, each after all before it,
+but for ENDS, ids with commas between
 """
 import json
 import mmap
@@ -89,8 +90,10 @@ def answer(engine, rows, golden, out):
 def main():
     engine, model, *files = sys.argv[1:]
     if engine == 'greedy':
-        first, ids = int(files[0]), numpy.array(files[1:], numpy.int64)
-        print((transformers_rows(model)(ids).argmax(1)[first - 1:-1] == ids[first:]).sum())
+        first, ids = int(files[0]), numpy.array(files[2:], numpy.int64)
+        rows = transformers_rows(model)(ids)
+        rows[:, [int(i) for i in files[1].split(',') if i]] = -numpy.inf
+        print((rows.argmax(1)[first - 1:-1] == ids[first:]).sum())
         return
     longest = max((len(w) for golden in files[::2] for w in read(golden)[0]), default=512)
     if engine == 'transformers':

@@ -55,7 +55,7 @@ close()
 	END
 }
 
-# greedy MODEL: 64 tokens after the short prompt
+# greedy MODEL ENDS: 64 tokens after the short prompt, none of them one of ENDS
 greedy()
 {
 	local prompt new n
@@ -73,14 +73,15 @@ greedy()
 	[ "$(wc -w <<<"$new")" = 64 ] || fail_showing "$out"
 	n=$(wc -w <<<"$prompt")
 	# shellcheck disable=SC2086
-	[ "$(peer greedy "$1" "$n" $prompt $new)" = 64 ] || fail_showing "$out"
+	[ "$(peer greedy "$1" "$n" "$2" $prompt $new)" = 64 ] || fail_showing "$out"
 }
 
+# agrees MODEL ENDS
 agrees()
 {
 	close "$1" 5e-5 -d short || return
 	mv ours.safetensors short.safetensors
-	greedy "$1" || return
+	greedy "$1" "$2" || return
 	close "$1" 5e-4 -d text -n 512 -c 512
 }
 
@@ -94,18 +95,18 @@ agrees()
 		try init-lm -q -a $a -t tok -p nano -l 7 --context 512 --init mup --init-range 0.5 --seed 5 $window -o $a
 		[ "$status" = 0 ] || fail_showing "$err"
 		fill_vectors $a || return
-		agrees $a || complain "$a"
+		agrees $a "$("$PYTHON" -c 'import json, sys; print(json.load(open(sys.argv[1]))["eos_token_id"])' $a/config.json)" || complain "$a"
 	done
 }
 
 @test 'SmolLM2 135M, Q4_1' {
 	[ -n "${LOGITS_REAL-}" ] || skip 'slow: LOGITS_REAL=1 asks for it'
 	[ -e "$MODELS/smollm2-135m-instruct-q4_1.gguf" ] || cannot_run peer 'scripts/peers/models was not run'
-	agrees "$MODELS/smollm2-135m-instruct-q4_1.gguf"
+	agrees "$MODELS/smollm2-135m-instruct-q4_1.gguf" 0,2
 }
 
 @test 'Gemma 3 270M, Q4_K_M' {
 	[ -n "${LOGITS_REAL-}" ] || skip 'slow: LOGITS_REAL=1 asks for it'
 	[ -e "$MODELS/gemma3-270m-q4_k_m.gguf" ] || cannot_run peer 'scripts/peers/models was not run'
-	agrees "$MODELS/gemma3-270m-q4_k_m.gguf"
+	agrees "$MODELS/gemma3-270m-q4_k_m.gguf" 1,106
 }
