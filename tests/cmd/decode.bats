@@ -265,10 +265,11 @@ killed()
 	local limit refused=0
 
 	for limit in 12000 14000 16000 18000 24000; do
+		# Where not even the libraries can start there is nothing to see.
+		bash -c 'ulimit -v '$limit' && exec decode --version' >libraries 2>&1 || continue
 		try bash -c 'ulimit -v '$limit' && exec decode -q -j 1 -n 5 -p the model'
 		tool=decode
-		# 127: not even the libraries fit
-		[ "$status" = 0 ] || [ "$status" = 127 ] || one_line_error memory || complain "at $limit kB"
+		[ "$status" = 0 ] || one_line_error memory || complain "at $limit kB"
 		[ "$status" != 2 ] || refused=$((refused + 1))
 	done
 	[ "$refused" -gt 0 ] || [ -n "${NNUTILS_SANITIZED-}" ] || complain 'no limit was too low'
