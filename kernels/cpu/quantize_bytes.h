@@ -44,6 +44,25 @@ SIMD_INLINE void quantize_bytes(const vf32 *v, bool is_signed, void *out)
 #endif
 }
 
+/* 32 bytes; those past MOST become it. */
+SIMD_INLINE void quantize_at_most(uint8_t most, uint8_t *l)
+{
+#if SIMD_WIDTH == 8 || (SIMD_WIDTH == 16 && !defined(SIMD_EMULATED))
+	__m256i all = _mm256_loadu_si256((const __m256i *)l);
+
+	_mm256_storeu_si256((__m256i *)l, _mm256_min_epu8(all, _mm256_set1_epi8((char)most)));
+#elif defined(__SSE2__) && SIMD_WIDTH == 4
+	for (int i = 0; i < 32; i += 16) {
+		__m128i some = _mm_loadu_si128((const __m128i *)(l + i));
+
+		_mm_storeu_si128((__m128i *)(l + i), _mm_min_epu8(some, _mm_set1_epi8((char)most)));
+	}
+#else
+	for (int i = 0; i < 32; i++)
+		l[i] = l[i] < most ? l[i] : most;
+#endif
+}
+
 /* As quantize_pack_4. */
 SIMD_INLINE void quantize_nibbles(const uint8_t *l, uint8_t *qs)
 {
