@@ -9,15 +9,17 @@
 #include "kernels/cpu/simd_math.h"
 #include "kernels/cpu/vector.h"
 
-/*
- * Blocks worked on together: what comes of their extremes takes long, and is done for all at once. They are gone through twice; each
- * time one of the two lines of a block is asked for, far ahead, so that memory has work both times.
- */
+/* Blocks worked on together: what comes of their extremes takes long, and is done for all at once. */
 #define BATCH 16
 
-SIMD_INLINE void ask_for(const float *x, size_t line)
+/*
+ * Asks for two lines BYTES ahead, be they there or not. Blocks are gone through twice: for their extremes, when the processor looks
+ * ahead by itself, then for their integers, when memory would have nothing to do. That is when this asks.
+ */
+SIMD_INLINE void ask_for(const float *x, size_t bytes)
 {
-	simd_prefetch((const uint8_t *)x + 64 * line);
+	__builtin_prefetch((const void *)((uintptr_t)x + bytes), 0, 3);
+	__builtin_prefetch((const void *)((uintptr_t)x + bytes + 64), 0, 3);
 }
 
 /* Blocks whose extremes are found together, one in each lane. */
@@ -61,7 +63,6 @@ SIMD_INLINE struct extremes extremes_of(const float *x)
 	lanes v = lanes_load(x);
 	struct extremes e = { v, v };
 
-	ask_for(x, 0);
 	SIMD_UNROLL
 	for (int i = LANES; i < 32; i += LANES) {
 		v = lanes_load(x + i);
@@ -232,7 +233,7 @@ SIMD_INLINE void integers(const float *x, float least, float inverse, uint8_t *l
 {
 	vf32 whole[QUANTIZE_VECTORS];
 
-	ask_for(x, 1);
+	ask_for(x, 4096);
 	SIMD_UNROLL
 	for (int i = 0; i < QUANTIZE_VECTORS; i++) {
 		vf32 v = simd_load(x + i * SIMD_WIDTH) - simd_f32(least);
@@ -246,7 +247,7 @@ SIMD_INLINE void integers_symmetric(const float *x, float inverse, float half, u
 {
 	vf32 whole[QUANTIZE_VECTORS];
 
-	ask_for(x, 1);
+	ask_for(x, 4096);
 	SIMD_UNROLL
 	for (int i = 0; i < QUANTIZE_VECTORS; i++)
 		whole[i] =
@@ -305,7 +306,7 @@ SIMD_INLINE void rounded(const float *x, float inverse, int8_t *out)
 	const vi32 sign = (vi32)simd_f32(-0.0f);
 	vf32 whole[QUANTIZE_VECTORS];
 
-	ask_for(x, 1);
+	ask_for(x, 4096);
 	SIMD_UNROLL
 	for (int i = 0; i < QUANTIZE_VECTORS; i++) {
 		vf32 v = simd_load(x + i * SIMD_WIDTH) * simd_f32(inverse);
@@ -373,8 +374,12 @@ void LEVEL_NAME(quantize_bf16)(const float *x, size_t n, void *out)
 	size_t whole = n & ~(size_t)31;
 	uint8_t *y = out;
 
-	for (size_t i = 0; i < whole; i += VECTOR_TWO)
-		vector_store_two(DTYPE_BF16, y + 2 * i, simd_load(x + i),
-				 simd_load(x + i + SIMD_WIDTH), false);
+	for (size_t i = 0; i < whole; i += 32) {
+		ask_for(x + i, 1024);
+		SIMD_UNROLL
+		for (size_t j = i; j < i + 32; j += VECTOR_TWO)
+			vector_store_two(DTYPE_BF16, y + 2 * j, simd_load(x + j),
+					 simd_load(x + j + SIMD_WIDTH), false);
+	}
 	dtype_from_f32(DTYPE_BF16, x + whole, y + 2 * whole, n - whole);
 }
