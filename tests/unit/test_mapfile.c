@@ -302,6 +302,7 @@ int main(void)
 {
 	tap_run(test_map);
 	tap_run(test_empty);
+	tap_run(test_expect);
 	tap_run(test_unlinked);
 	tap_run(test_refusals);
 	tap_run(test_lookup);
