@@ -8,6 +8,7 @@
 
 #include "kernels/attributes.h"
 #include "kernels/cpu/plain.h"
+#include "kernels/cpu/rows.h"
 #include "kernels/cpu/vector.h"
 
 #define CHUNK PLAIN_CHUNK
@@ -25,14 +26,7 @@ static ptrdiff_t last_step(const struct kernel_tensor *t)
 
 static ptrdiff_t run_at(const struct kernel_tensor *t, const struct run *r)
 {
-	ptrdiff_t at = (ptrdiff_t)r->first * last_step(t);
-	size_t outer = r->outer;
-
-	for (int i = t->n_axes - 2; i >= 0; i--) {
-		at += (ptrdiff_t)(outer % t->shape[i]) * t->stride[i];
-		outer /= t->shape[i];
-	}
-	return at;
+	return rows_at(t, r->outer) + (ptrdiff_t)r->first * last_step(t);
 }
 
 static void each_run(const struct kernel_call *c,

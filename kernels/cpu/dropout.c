@@ -6,6 +6,7 @@
 #include "kernels/cpu/level.h"
 
 #include "kernels/attributes.h"
+#include "kernels/cpu/rows.h"
 #include "kernels/cpu/simd_philox.h"
 #include "kernels/cpu/vector.h"
 #include "kernels/random.h"
@@ -44,17 +45,6 @@ static void draw_many(const struct draws *d, size_t n, uint32_t *out)
 static ptrdiff_t last_step(const struct kernel_tensor *t)
 {
 	return t->n_axes ? t->stride[t->n_axes - 1] : 0;
-}
-
-static ptrdiff_t run_at(const struct kernel_tensor *t, size_t outer)
-{
-	ptrdiff_t at = 0;
-
-	for (int i = t->n_axes - 2; i >= 0; i--) {
-		at += (ptrdiff_t)(outer % t->shape[i]) * t->stride[i];
-		outer /= t->shape[i];
-	}
-	return at;
 }
 
 /* A uniform number, word / 2^8 / 2^24, is below p as its integer is below p 2^24. */
@@ -117,8 +107,8 @@ static void drop_run(const struct kernel_call *c, size_t outer, size_t first, si
 		     size_t length)
 {
 	const struct kernel_tensor *in = &c->in[0], *out = &c->out[0];
-	ptrdiff_t from = run_at(in, outer) + (ptrdiff_t)first * last_step(in);
-	ptrdiff_t to = run_at(out, outer) + (ptrdiff_t)first;
+	ptrdiff_t from = rows_at(in, outer) + (ptrdiff_t)first * last_step(in);
+	ptrdiff_t to = rows_at(out, outer) + (ptrdiff_t)first;
 	struct draws d = { .key = c->key, .down = out->n_axes < 2 };
 	uint32_t word[CHUNK + 4 + ROOM];
 	size_t skip = 0;

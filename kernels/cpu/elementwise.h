@@ -10,6 +10,7 @@
 
 #include "kernels/attributes.h"
 #include "kernels/cpu/plain.h"
+#include "kernels/cpu/rows.h"
 #include "kernels/cpu/simd_four.h"
 #include "kernels/cpu/vector.h"
 
@@ -32,18 +33,6 @@ struct run {
 typedef void run_fn(const struct run *r, size_t n);
 
 /* --- the walk --- */
-
-/* The offset of operand T's run number OUTER, all axes but the last counted up. */
-static ptrdiff_t outer_at(const struct kernel_tensor *t, size_t outer)
-{
-	ptrdiff_t at = 0;
-
-	for (int i = t->n_axes - 2; i >= 0; i--) {
-		at += (ptrdiff_t)(outer % t->shape[i]) * t->stride[i];
-		outer /= t->shape[i];
-	}
-	return at;
-}
 
 static ptrdiff_t last_step(const struct kernel_tensor *t, ptrdiff_t scalar)
 {
@@ -116,13 +105,13 @@ static void run_some(const struct kernel_call *c, run_fn *fn, const struct run *
 	for (int i = 0; i < c->n_in; i++) {
 		const struct kernel_tensor *t = &c->in[i];
 
-		r.x[i] = take(t, outer_at(t, outer) + (ptrdiff_t)first * last_step(t, 0), n, r.from,
+		r.x[i] = take(t, rows_at(t, outer) + (ptrdiff_t)first * last_step(t, 0), n, r.from,
 			      x[i]);
 	}
 	for (int i = 0; i < c->n_out; i++) {
 		const struct kernel_tensor *t = &c->out[i];
 
-		at[i] = outer_at(t, outer) + (ptrdiff_t)first * last_step(t, 1);
+		at[i] = rows_at(t, outer) + (ptrdiff_t)first * last_step(t, 1);
 		r.y[i] = last_step(t, 1) == 1 && t->dtype == r.to
 				 ? (uint8_t *)t->data + operand_bytes(t->dtype, at[i])
 				 : (uint8_t *)y[i];

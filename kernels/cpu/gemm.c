@@ -216,15 +216,8 @@ void LEVEL_NAME(gemm_pack)(const struct gemm_source *s, size_t first, size_t n, 
 
 /* --- the tile --- */
 
-void LEVEL_NAME(gemm_tile)(const float *a, const float *b, size_t kn, float *c, size_t stride)
+SIMD_INLINE void add_products(const float *a, const float *b, size_t kn, vf32 sum[GEMM_ROWS][2])
 {
-	vf32 sum[GEMM_ROWS][2];
-
-	SIMD_UNROLL
-	for (int i = 0; i < GEMM_ROWS; i++) {
-		sum[i][0] = simd_load(c + (size_t)i * stride);
-		sum[i][1] = simd_load(c + (size_t)i * stride + SIMD_WIDTH);
-	}
 	for (size_t k = 0; k < kn; k++, a += GEMM_ROWS, b += GEMM_COLUMNS) {
 		vf32 b0 = simd_load(b), b1 = simd_load(b + SIMD_WIDTH);
 
@@ -236,6 +229,18 @@ void LEVEL_NAME(gemm_tile)(const float *a, const float *b, size_t kn, float *c, 
 			sum[i][1] = simd_fma(x, b1, sum[i][1]);
 		}
 	}
+}
+
+void LEVEL_NAME(gemm_tile)(const float *a, const float *b, size_t kn, float *c, size_t stride)
+{
+	vf32 sum[GEMM_ROWS][2];
+
+	SIMD_UNROLL
+	for (int i = 0; i < GEMM_ROWS; i++) {
+		sum[i][0] = simd_load(c + (size_t)i * stride);
+		sum[i][1] = simd_load(c + (size_t)i * stride + SIMD_WIDTH);
+	}
+	add_products(a, b, kn, sum);
 	SIMD_UNROLL
 	for (int i = 0; i < GEMM_ROWS; i++) {
 		simd_store(c + (size_t)i * stride, sum[i][0]);
@@ -251,17 +256,7 @@ SIMD_INLINE void chain(const float *a, const float *b, size_t kn, float *c, size
 	SIMD_UNROLL
 	for (int i = 0; i < GEMM_ROWS; i++)
 		sum[i][0] = sum[i][1] = (vf32){ 0 };
-	for (size_t k = 0; k < kn; k++, a += GEMM_ROWS, b += GEMM_COLUMNS) {
-		vf32 b0 = simd_load(b), b1 = simd_load(b + SIMD_WIDTH);
-
-		SIMD_UNROLL
-		for (int i = 0; i < GEMM_ROWS; i++) {
-			vf32 x = simd_broadcast(a + i);
-
-			sum[i][0] = simd_fma(x, b0, sum[i][0]);
-			sum[i][1] = simd_fma(x, b1, sum[i][1]);
-		}
-	}
+	add_products(a, b, kn, sum);
 	SIMD_UNROLL
 	for (int i = 0; i < GEMM_ROWS; i++, c += stride) {
 		simd_store(c, simd_load(c) + sum[i][0]);

@@ -23,17 +23,6 @@ static bool has(const struct kernel_call *c, int i)
 	return i < c->n_in && c->in[i].data;
 }
 
-SIMD_INLINE const uint8_t *row_at(enum dtype t, const uint8_t *x, size_t i)
-{
-	return x + operand_bytes(t, (ptrdiff_t)i);
-}
-
-/* The vector at element I of N of a row: lanes past the end are REST. */
-SIMD_INLINE vf32 row_rest(enum dtype t, const uint8_t *x, size_t i, size_t n, float rest)
-{
-	return vector_some(t, row_at(t, x, i), n - i, rest);
-}
-
 /* --- what is on its way --- */
 
 /*

@@ -8,6 +8,7 @@
 #define KERNELS_CPU_ROW_ROOMS_H
 
 #include "kernels/cpu/rows.h"
+#include "kernels/cpu/vector.h"
 
 static float *room(const struct kernel_call *c, int which)
 {
@@ -41,6 +42,19 @@ static void row_put(const struct kernel_call *c, enum dtype t, size_t i, const u
 {
 	if (t != c->out[0].dtype)
 		rows_put(&c->out[0], i, (const float *)(const void *)row);
+}
+
+/* --- elements of such a row --- */
+
+SIMD_INLINE const uint8_t *row_at(enum dtype t, const uint8_t *x, size_t i)
+{
+	return x + operand_bytes(t, (ptrdiff_t)i);
+}
+
+/* The vector at element I of N of a row: lanes past the end are REST. */
+SIMD_INLINE vf32 row_rest(enum dtype t, const uint8_t *x, size_t i, size_t n, float rest)
+{
+	return vector_some(t, row_at(t, x, i), n - i, rest);
 }
 
 #endif

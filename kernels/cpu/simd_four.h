@@ -20,15 +20,15 @@
 /* X = p of simd_exp_parts. */
 SIMD_INLINE void simd_exp_parts_four(vf32 x[4], vf32 factor, vf32 power[4])
 {
-	const vf32 magic = simd_f32(0x1.8p23f + 127);
+	const vf32 magic = simd_f32(SIMD_EXP_MAGIC);
 	vf32 f[4];
 
 	SIMD_FOUR(power[j] = simd_fma(x[j], factor, magic));
 	SIMD_FOUR(f[j] = simd_fma(x[j], factor, -(power[j] - magic)));
-	SIMD_FOUR(x[j] = simd_fma(simd_f32(0.001326472731f), f[j], simd_f32(0.009671512991f)));
-	SIMD_FOUR(x[j] = simd_fma(x[j], f[j], simd_f32(0.05550733581f)));
-	SIMD_FOUR(x[j] = simd_fma(x[j], f[j], simd_f32(0.2402224243f)));
-	SIMD_FOUR(x[j] = simd_fma(x[j], f[j], simd_f32(0.6931470037f)));
+	SIMD_FOUR(x[j] = simd_fma(simd_f32(SIMD_EXP_C5), f[j], simd_f32(SIMD_EXP_C4)));
+	SIMD_FOUR(x[j] = simd_fma(x[j], f[j], simd_f32(SIMD_EXP_C3)));
+	SIMD_FOUR(x[j] = simd_fma(x[j], f[j], simd_f32(SIMD_EXP_C2)));
+	SIMD_FOUR(x[j] = simd_fma(x[j], f[j], simd_f32(SIMD_EXP_C1)));
 	SIMD_FOUR(x[j] = simd_fma(x[j], f[j], simd_f32(1.0f)));
 	SIMD_FOUR(power[j] = (vf32)((vi32)power[j] << 23));
 }

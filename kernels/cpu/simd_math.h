@@ -50,14 +50,15 @@ SIMD_INLINE vf32 simd_exp(vf32 x)
 	return simd_select(x != x, p, x);
 }
 
+#define SIMD_EXP_MAGIC (0x1.8p23f + 127) /* rounds, and leaves n + 127 in the low bits */
+
 /*
  * The same in half the steps where x is at most 88, as what a softmax raises is: 2^n in one factor, and e^r by the polynomial of degree
  * 5 whose largest relative error over |r| <= ln 2 / 2 is least (9e-8; 1 at 0). Below -87.7, where results would be subnormal: 0.
  */
 SIMD_INLINE vf32 simd_exp_below(vf32 x)
 {
-	const vf32 magic =
-		simd_f32(0x1.8p23f + 127); /* rounds, and leaves n + 127 in the low bits */
+	const vf32 magic = simd_f32(SIMD_EXP_MAGIC);
 	vf32 within = simd_max(simd_f32(-88.0f), x); /* NaN stays */
 	vf32 shifted = simd_fma(within, simd_f32(0x1.715476p+0f), magic);
 	vf32 n = shifted - magic, r, p;
@@ -85,17 +86,22 @@ SIMD_INLINE vf32 simd_exp_normal(vf32 x)
  */
 #define SIMD_LOG2_E 0x1.715476p+0f
 
+#define SIMD_EXP_C1 0.6931470037f
+#define SIMD_EXP_C2 0.2402224243f
+#define SIMD_EXP_C3 0.05550733581f
+#define SIMD_EXP_C4 0.009671512991f
+#define SIMD_EXP_C5 0.001326472731f
+
 SIMD_INLINE vf32 simd_exp_parts(vf32 x, vf32 factor, vf32 *power)
 {
-	const vf32 magic =
-		simd_f32(0x1.8p23f + 127); /* rounds, and leaves n + 127 in the low bits */
+	const vf32 magic = simd_f32(SIMD_EXP_MAGIC);
 	vf32 shifted = simd_fma(x, factor, magic), n = shifted - magic;
 	vf32 f = simd_fma(x, factor, -n), p;
 
-	p = simd_fma(simd_f32(0.001326472731f), f, simd_f32(0.009671512991f));
-	p = simd_fma(p, f, simd_f32(0.05550733581f));
-	p = simd_fma(p, f, simd_f32(0.2402224243f));
-	p = simd_fma(p, f, simd_f32(0.6931470037f));
+	p = simd_fma(simd_f32(SIMD_EXP_C5), f, simd_f32(SIMD_EXP_C4));
+	p = simd_fma(p, f, simd_f32(SIMD_EXP_C3));
+	p = simd_fma(p, f, simd_f32(SIMD_EXP_C2));
+	p = simd_fma(p, f, simd_f32(SIMD_EXP_C1));
 	p = simd_fma(p, f, simd_f32(1.0f));
 	*power = (vf32)((vi32)shifted << 23);
 	return p;

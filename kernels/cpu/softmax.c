@@ -17,15 +17,6 @@
  * A row of T, a constant in what follows, is walked in pairs of vectors whose lanes are in an order of their own (vector_split), then in
  * vectors. Rows are taken where they lie when operands and result are of one dtype, else in rooms of f32.
  */
-SIMD_INLINE const uint8_t *row_at(enum dtype t, const uint8_t *x, size_t i)
-{
-	return x + operand_bytes(t, (ptrdiff_t)i);
-}
-
-SIMD_INLINE vf32 row_rest(enum dtype t, const uint8_t *x, size_t i, size_t n, float rest)
-{
-	return vector_some(t, row_at(t, x, i), n - i, rest);
-}
 
 /* The row after this one, which is asked for while this one is worked on: memory would wait meanwhile. NULL: too long for L1. */
 #define NEAR_BYTES 8192
