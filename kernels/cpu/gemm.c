@@ -231,21 +231,55 @@ SIMD_INLINE void add_products(const float *a, const float *b, size_t kn, vf32 su
 	}
 }
 
+SIMD_INLINE void load_sums(const float *from, ptrdiff_t step, vf32 sum[GEMM_ROWS][2])
+{
+	SIMD_UNROLL
+	for (int i = 0; i < GEMM_ROWS; i++, from += step) {
+		sum[i][0] = simd_load(from);
+		sum[i][1] = simd_load(from + SIMD_WIDTH);
+	}
+}
+
+SIMD_INLINE void store_sums(vf32 sum[GEMM_ROWS][2], float *to, ptrdiff_t step)
+{
+	SIMD_UNROLL
+	for (int i = 0; i < GEMM_ROWS; i++, to += step) {
+		simd_store(to, sum[i][0]);
+		simd_store(to + SIMD_WIDTH, sum[i][1]);
+	}
+}
+
 void LEVEL_NAME(gemm_tile)(const float *a, const float *b, size_t kn, float *c, size_t stride)
 {
 	vf32 sum[GEMM_ROWS][2];
 
-	SIMD_UNROLL
-	for (int i = 0; i < GEMM_ROWS; i++) {
-		sum[i][0] = simd_load(c + (size_t)i * stride);
-		sum[i][1] = simd_load(c + (size_t)i * stride + SIMD_WIDTH);
+	load_sums(c, (ptrdiff_t)stride, sum);
+	add_products(a, b, kn, sum);
+	store_sums(sum, c, (ptrdiff_t)stride);
+}
+
+void LEVEL_NAME(gemm_tile_ends)(const float *a, const float *b, size_t kn,
+				const struct gemm_ends *e)
+{
+	const float *plus = e->plus;
+	vf32 sum[GEMM_ROWS][2];
+
+	if (e->from) {
+		load_sums(e->from, e->from_step, sum);
+	} else {
+		SIMD_UNROLL
+		for (int i = 0; i < GEMM_ROWS; i++)
+			sum[i][0] = sum[i][1] = (vf32){ 0 };
 	}
 	add_products(a, b, kn, sum);
-	SIMD_UNROLL
-	for (int i = 0; i < GEMM_ROWS; i++) {
-		simd_store(c + (size_t)i * stride, sum[i][0]);
-		simd_store(c + (size_t)i * stride + SIMD_WIDTH, sum[i][1]);
+	if (plus) {
+		SIMD_UNROLL
+		for (int i = 0; i < GEMM_ROWS; i++, plus += e->plus_step) {
+			sum[i][0] = sum[i][0] + simd_load(plus);
+			sum[i][1] = sum[i][1] + simd_load(plus + SIMD_WIDTH);
+		}
 	}
+	store_sums(sum, e->to, e->to_step);
 }
 
 /* The same of one chain, which starts from nothing. */

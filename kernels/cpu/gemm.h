@@ -66,6 +66,18 @@ void LEVEL_NAME(gemm_turn)(const float *in, size_t rows, size_t columns, size_t 
 /* C, GEMM_ROWS rows STRIDE apart, += A panel by B panel over KN. */
 void LEVEL_NAME(gemm_tile)(const float *a, const float *b, size_t kn, float *c, size_t stride);
 /*
+ * The same, but sums begin with those at FROM (NULL: with 0), and TO becomes PLUS (NULL: 0) + the sums. Rows lie so many elements apart. PLUS
+ * may be TO, and FROM too.
+ */
+struct gemm_ends {
+	const float *from, *plus;
+	float *to;
+	ptrdiff_t from_step, plus_step, to_step;
+};
+
+void LEVEL_NAME(gemm_tile_ends)(const float *a, const float *b, size_t kn,
+				const struct gemm_ends *e);
+/*
  * The same by chains of GEMM_CHAIN, which are summed: of k products the rounding grows as the root of GEMM_CHAIN / 2 + k / GEMM_CHAIN / 2 in
  * the place of k / 2. It takes 7 % longer. K is cut into multiples of GEMM_CHAIN.
  */
