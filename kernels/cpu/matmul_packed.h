@@ -2,8 +2,8 @@
  * kernels/cpu/matmul_packed.h - products of rounded rows by weights that are kept in a form of our own
  *
  * ROUNDED_LINES lines of the weight lie together, block by block: their scales, their offsets, then their bytes, the fours of all
- * lines side by side, as many bits to a value as in the weight's own form: what is read for a row of x is one stream, and nothing is
- * turned. More rows take panels (rounded_work.h), which are made of it. Of a type with
+ * lines side by side, as many bits to a value as in the weight's own form: nothing is turned for a row of x, which reads four streams.
+ * More rows take panels (rounded_work.h), which are made of it. Of a type with
  *
  *	4 bits: byte i of vector v holds four v in its low, four v + 4 in its high half
  *	5 bits: that of 4 bits, then one vector whose bit v is the fifth bit of four v
@@ -16,7 +16,7 @@
 
 #include "kernels/cpu/rounded_work.h"
 
-#define AHEAD 1536 /* bytes; on Zen 3 the rate did not change from 1 to 4 KiB */
+#define STREAMS 4 /* stretches of lines that one row reads at the same time (rounded_straight.h) */
 
 /* --- the form --- */
 
@@ -104,36 +104,38 @@ SIMD_INLINE void unpack(enum dtype t, const uint8_t *p, rbytes *fours)
 
 /* --- products --- */
 
-/* Row 0 of x by the group of lines at P, to OUT. T is a constant. */
-SIMD_INLINE void packed_row(enum dtype t, const struct rounded_rows *x, const uint8_t *p,
-			    float *out)
+/* Row 0 of x by N groups of lines, STEP bytes from one to the next, the first at P; to OUT, group by group. T and N are constants. */
+SIMD_INLINE void packed_row(enum dtype t, size_t n, const struct rounded_rows *x, const uint8_t *p,
+			    size_t step, float *out)
 {
 	const size_t blocks = x->k / 32, fit = rounded_fit(rounded_kind(t));
-	rfloat acc = { 0 };
+	rfloat acc[STREAMS] = { { 0 } };
 
 	for (size_t b = 0; b < blocks; b++, p += group_bytes(t)) {
-		const uint8_t *bytes = p + (quant_has_offset(t) ? 4 : 2) * ROUNDED_LINES;
-		rint32 dot = { 0 }, sum = { 0 };
-		rbytes w[8];
-
-		for (size_t i = 0; i < group_bytes(t); i += 64)
-			__builtin_prefetch((const void *)((uintptr_t)p + AHEAD + i), 0, 3);
-		unpack(t, bytes, w);
 		SIMD_UNROLL
-		for (size_t i = 0; i < 8; i++) {
-			sum = rounded_more(rounded_kind(t), i % fit == 0, sum, w[i],
-					   rounded_spread(x->q + 32 * b + 4 * i));
-			if ((i + 1) % fit == 0)
-				dot = rounded_total(rounded_kind(t), i < fit, dot, sum);
+		for (size_t g = 0; g < n; g++) {
+			const uint8_t *at = p + g * step;
+			rint32 dot = { 0 }, sum = { 0 };
+			rbytes w[8];
+
+			unpack(t, at + (quant_has_offset(t) ? 4 : 2) * ROUNDED_LINES, w);
+			SIMD_UNROLL
+			for (size_t i = 0; i < 8; i++) {
+				sum = rounded_more(rounded_kind(t), i % fit == 0, sum, w[i],
+						   rounded_spread(x->q + 32 * b + 4 * i));
+				if ((i + 1) % fit == 0)
+					dot = rounded_total(rounded_kind(t), i < fit, dot, sum);
+			}
+			if (rounded_bias(t))
+				dot -= rounded_all_int(x->excess[b]);
+			acc[g] = rounded_step(acc[g], load_halves(at), x->scale[b], dot);
+			if (quant_has_offset(t))
+				acc[g] = rounded_fma(load_halves(at + 2 * ROUNDED_LINES),
+						     rounded_all(x->sum[b]), acc[g]);
 		}
-		if (rounded_bias(t))
-			dot -= rounded_all_int(x->excess[b]);
-		acc = rounded_step(acc, load_halves(p), x->scale[b], dot);
-		if (quant_has_offset(t))
-			acc = rounded_fma(load_halves(p + 2 * ROUNDED_LINES),
-					  rounded_all(x->sum[b]), acc);
 	}
-	rounded_store(out, acc);
+	for (size_t g = 0; g < n; g++)
+		rounded_store(out + g * ROUNDED_LINES, acc[g]);
 }
 
 /* The group of lines at P, K elements long, as a panel. T is a constant. */
@@ -226,32 +228,63 @@ case DTYPE_##t: panel_of(DTYPE_##t, p, k.to - k.from, to); return;
 	}
 }
 
-static void one_row(const struct work *w, size_t first, float *out)
+/* N groups of lines, SPAN groups from one to the next, from the one on that FIRST begins. N is a constant. */
+SIMD_INLINE void some_groups(size_t n, const struct work *w, size_t first, size_t span, float *out)
 {
+	const uint8_t *p = group_at(w, first);
+	const size_t step = span * w->unit_bytes;
+
 	switch (w->p->b->dtype) {
 #define ROW(t) \
-case DTYPE_##t: packed_row(DTYPE_##t, &w->x, group_at(w, first), out); return;
+case DTYPE_##t: packed_row(DTYPE_##t, n, &w->x, p, step, out); return;
 		SHORT_TYPES(ROW)
 #undef ROW
 	default: return;
 	}
 }
 
+/* Columns of one row: FROM to TO - 1, a group after the other. */
+static void one_stream(const struct kernel_call *c, const struct work *w, size_t from, size_t to)
+{
+	float out[COLUMNS + SIMD_WIDTH];
+
+	for (size_t n; from < to; from += n) {
+		n = to - from < COLUMNS ? to - from : COLUMNS;
+		for (size_t j = 0; j < n; j += ROUNDED_LINES)
+			some_groups(1, w, from + j, 0, out + j);
+		epilogue_row(c, w->p, 0, 0, from, n, out);
+	}
+}
+
+/* STREAMS stretches of SPAN groups each, from column FROM on. */
+static void streams(const struct kernel_call *c, const struct work *w, size_t from, size_t span)
+{
+	float out[STREAMS][COLUMNS + SIMD_WIDTH], sums[STREAMS * ROUNDED_LINES] = { 0 };
+	const size_t lines = span * ROUNDED_LINES;
+
+	for (size_t j = 0, n; j < lines; j += n) {
+		n = lines - j < COLUMNS ? lines - j : COLUMNS;
+		for (size_t i = 0; i < n; i += ROUNDED_LINES) {
+			some_groups(STREAMS, w, from + j + i, span, sums);
+			for (size_t s = 0; s < STREAMS; s++)
+				rounded_store(out[s] + i, rounded_load(sums + s * ROUNDED_LINES));
+		}
+		for (size_t s = 0; s < STREAMS; s++)
+			epilogue_row(c, w->p, 0, 0, from + s * lines + j, n, out[s]);
+	}
+}
+
 /* Columns FROM to TO - 1. */
 static void columns(const struct kernel_call *c, const struct work *w, size_t from, size_t to)
 {
-	float out[COLUMNS + SIMD_WIDTH];
+	const size_t span = (to - from) / (STREAMS * ROUNDED_LINES);
 
 	if (w->p->m > 1) {
 		by_panels(c, w, from, to, unpack_panel);
 		return;
 	}
-	for (size_t n; from < to; from += n) {
-		n = to - from < COLUMNS ? to - from : COLUMNS;
-		for (size_t j = 0; j < n; j += ROUNDED_LINES)
-			one_row(w, from + j, out + j);
-		epilogue_row(c, w->p, 0, 0, from, n, out);
-	}
+	streams(c, w, from, span);
+	one_stream(c, w, from + span * STREAMS * ROUNDED_LINES, to);
 }
 
 /* W from here on is the form. */

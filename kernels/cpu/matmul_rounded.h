@@ -1,9 +1,9 @@
 /*
  * kernels/cpu/matmul_rounded.h - products of rounded rows by block-quantized weights (x wT), straight from where those lie
  *
- * One row takes lines (rows of w) eight at a time, in registers. More rows take panels of them. Bits are the same by either
- * (rounded_products.h), so they depend on neither the number of rows, nor the shares. Where there is no instruction for bytes by
- * bytes of eight lines, one row takes panels too.
+ * One row takes lines (rows of w) eight at a time, in registers, each from a stretch of its own. More rows take panels of them. Bits are
+ * the same by either (rounded_products.h), so they depend on neither the number of rows, nor the shares. Where there is no
+ * instruction for bytes by bytes of eight lines, one row takes panels too.
  */
 #ifndef KERNELS_CPU_MATMUL_ROUNDED_H
 #define KERNELS_CPU_MATMUL_ROUNDED_H
@@ -99,42 +99,54 @@ static void pack(const struct work *w, size_t first, struct stretch k, uint8_t *
 
 /* --- one row --- */
 
-#if ROUNDED_LINES == 8
-/* Row 0 by eight lines from FIRST on. */
-static void one_row(const struct work *w, size_t first, float *out)
-{
-	const uint8_t *p = w->w + first * w->unit_bytes;
+#define STRETCH_COLUMNS 32 /* of each of eight, between epilogues */
 
+#if ROUNDED_LINES == 8
+/* Row 0 by eight lines. */
+static void one_row(const struct work *w, struct straight_lines b, float *out)
+{
 	switch (w->p->b->dtype) {
 # define ONE_ROW(t) \
- case DTYPE_##t: rounded_straight(DTYPE_##t, p, w->unit_bytes, &w->x, out); return;
+ case DTYPE_##t: rounded_straight(DTYPE_##t, b, &w->x, out); return;
 		TYPES(ONE_ROW)
 # undef ONE_ROW
 	default: return;
 	}
 }
+
+/* N columns of each of eight stretches, SPAN columns from one to the next, the first from FIRST on. */
+static void stretches(const struct kernel_call *c, const struct work *w, size_t first, size_t span,
+		      size_t n)
+{
+	float out[8][STRETCH_COLUMNS + SIMD_WIDTH], sums[8] = { 0 };
+	struct straight_lines b = { w->w + first * w->unit_bytes, span * w->unit_bytes };
+
+	for (size_t j = 0; j < n; j++, b.p += w->unit_bytes) {
+		one_row(w, b, sums);
+		for (size_t l = 0; l < 8; l++)
+			out[l][j] = sums[l];
+	}
+	for (size_t l = 0; l < 8; l++)
+		epilogue_row(c, w->p, 0, 0, first + l * span, n, out[l]);
+}
 #endif
 
-/* Where columns FROM to TO - 1 of one row, eight at a time, end. */
+/* Where columns FROM to TO - 1 of one row, as far as they make eight equal stretches, end. */
 static size_t by_lines(const struct kernel_call *c, const struct work *w, size_t from, size_t to)
 {
 #if ROUNDED_LINES == 8
-	float out[COLUMNS + SIMD_WIDTH];
+	const size_t span = (to - from) / 8;
 
 	if (w->p->m > 1 || !is_taken_apart(w->p->b->dtype))
 		return from;
-	while (from + ROUNDED_LINES <= to) {
-		size_t n = to - from < COLUMNS ? (to - from) / 8 * 8 : COLUMNS;
-
-		for (size_t j = 0; j < n; j += ROUNDED_LINES)
-			one_row(w, from + j, out + j);
-		epilogue_row(c, w->p, 0, 0, from, n, out);
-		from += n;
-	}
+	for (size_t j = 0; j < span; j += STRETCH_COLUMNS)
+		stretches(c, w, from + j, span,
+			  span - j < STRETCH_COLUMNS ? span - j : STRETCH_COLUMNS);
+	return from + 8 * span;
 #else
 	(void)c, (void)w, (void)to;
-#endif
 	return from;
+#endif
 }
 
 /* --- shares --- */

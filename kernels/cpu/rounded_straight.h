@@ -4,6 +4,10 @@
  * A vector of bytes holds 16 values of line l in one half, and those of line l + 4 in the other: four vectors for eight lines, whose
  * sums three steps of a tree bring side by side. Sums of pairs stay in 16 bits as long as they fit (rounded_fit). Scales of all
  * lines are gathered four bytes a line, those of a block of 256 once for all of its groups.
+ *
+ * The lines may lie far apart, and best do: what a core fetches ahead by itself are streams, each as fast as its pages allow. Zen 3, one
+ * core, pages of 2 MB and 4 kB: one stream 22 and 18 GB/s, two 29 and 25, four 35 and 28, eight 29 and 28, sixteen 22; asking
+ * ahead changes less than that. (q8_0 out of the caches in pages of 4 kB: 17 to 24 GB/s; q4_1 packed, huge pages: 22 to 29.)
  */
 #ifndef KERNELS_CPU_ROUNDED_STRAIGHT_H
 #define KERNELS_CPU_ROUNDED_STRAIGHT_H
@@ -298,144 +302,6 @@ SIMD_INLINE rfloat straight_run(enum dtype t, struct straight_lines b, int run,
 	return acc;
 }
 
-/* Sums of the fours of each of eight lines. */
-SIMD_INLINE rint32 straight_tree(const __m256i *v)
-{
-	__m256i two[4], four[2];
-
-	for (int i = 0; i < 4; i++)
-		two[i] = straight_step(1, false, v[2 * i], v[2 * i + 1]);
-	for (int i = 0; i < 2; i++)
-		four[i] = straight_step(2, false, two[2 * i], two[2 * i + 1]);
-	return (rint32)_mm256_add_epi32(_mm256_permute2x128_si256(four[0], four[1], 0x20),
-					_mm256_permute2x128_si256(four[0], four[1], 0x31));
-}
-
-/*
- * q8_0 is read a line after the other, as it lies, so that what the machine fetches ahead by itself is one stream (Zen 3, out of the caches:
- * 17.0 to 21.2 GB/s from huge pages, 15.8 to 19.2 from pages of 4 kB). Blocks go by fours, whose sums wait in the innermost cache until
- * those of eight lines are there.
- */
-# define STRAIGHT_BLOCKS 64   /* of a line at a time */
-# define STRAIGHT_AHEAD	 4096 /* bytes that are asked for before their turn */
-
-struct straight_room {
-	int32_t dots[8][STRAIGHT_BLOCKS];
-};
-
-/* Four blocks of a line from P on. */
-SIMD_INLINE __m128i straight_four(const uint8_t *p, const int8_t *q)
-{
-	const size_t bytes = sizeof(struct block_q8_0);
-	__m256i v[4];
-
-	SIMD_UNROLL
-	for (size_t i = 0; i < 4 * bytes; i += 64)
-		__builtin_prefetch((const void *)((uintptr_t)p + i + STRAIGHT_AHEAD), 0, 2);
-	SIMD_UNROLL
-	for (size_t i = 0; i < 4; i++) {
-		rbytes w = (rbytes)rounded_run(DTYPE_Q8_0, p + i * bytes, 0, 0);
-
-		ROUNDED_HERE(w);
-		v[i] = (__m256i)rounded_fours(rounded_kind(DTYPE_Q8_0), w,
-					      rounded_bytes((const uint8_t *)q + 32 * i),
-					      (rint32){ 0 });
-	}
-	v[0] = straight_step(2, false, straight_step(1, false, v[0], v[1]),
-			     straight_step(1, false, v[2], v[3]));
-	return _mm_add_epi32(_mm256_castsi256_si128(v[0]), _mm256_extracti128_si256(v[0], 1));
-}
-
-/* DOTS[i] is block G + i of the eight lines. */
-SIMD_INLINE void straight_turn(const struct straight_room *room, size_t g, rint32 *dots)
-{
-	__m256i line[4], pair[4];
-
-	for (int l = 0; l < 4; l++)
-		line[l] = _mm256_set_m128i(_mm_loadu_si128((const void *)(room->dots[l + 4] + g)),
-					   _mm_loadu_si128((const void *)(room->dots[l] + g)));
-	for (int i = 0; i < 2; i++) {
-		pair[i] = _mm256_unpacklo_epi32(line[2 * i], line[2 * i + 1]);
-		pair[i + 2] = _mm256_unpackhi_epi32(line[2 * i], line[2 * i + 1]);
-	}
-	for (int i = 0; i < 2; i++) {
-		dots[2 * i] = (rint32)_mm256_unpacklo_epi64(pair[2 * i], pair[2 * i + 1]);
-		dots[2 * i + 1] = (rint32)_mm256_unpackhi_epi64(pair[2 * i], pair[2 * i + 1]);
-	}
-}
-
-/* Block G of the lines, which B points to, whose products' sums are DOT. */
-SIMD_INLINE rfloat straight_byte_step(struct straight_lines b, const struct rounded_rows *x,
-				      size_t g, rint32 dot, rfloat acc)
-{
-	if (rounded_bias(DTYPE_Q8_0))
-		dot -= rounded_all_int(x->excess[g]);
-	return rounded_step(acc, straight_scales(DTYPE_Q8_0, b).d, x->scale[g], dot);
-}
-
-/* A block of each line, a line a vector: where four are not left. */
-SIMD_INLINE rfloat straight_block(struct straight_lines b, const struct rounded_rows *x, size_t g,
-				  rfloat acc)
-{
-	rbytes q = rounded_bytes((const uint8_t *)x->q + g * 32);
-	__m256i v[8];
-
-	SIMD_UNROLL
-	for (size_t l = 0; l < 8; l++)
-		v[l] = (__m256i)rounded_fours(
-			rounded_kind(DTYPE_Q8_0),
-			(rbytes)rounded_run(DTYPE_Q8_0, b.p + l * b.stride, 0, 0), q,
-			(rint32){ 0 });
-	return straight_byte_step(b, x, g, straight_tree(v), acc);
-}
-
-/* N blocks of each line, a multiple of four, groups G on of x. */
-SIMD_INLINE rfloat straight_blocks(struct straight_lines b, const struct rounded_rows *x, size_t g,
-				   size_t n, rfloat acc)
-{
-	const size_t bytes = sizeof(struct block_q8_0);
-	struct straight_room room;
-
-	for (size_t l = 0; l < 8; l++)
-		for (size_t i = 0; i < n; i += 4)
-			_mm_storeu_si128(
-				(void *)(room.dots[l] + i),
-				straight_four(b.p + l * b.stride + i * bytes, x->q + 32 * (g + i)));
-	for (size_t at = 0; at < n; at += 4) {
-		rint32 dots[4];
-
-		straight_turn(&room, at, dots);
-		SIMD_UNROLL
-		for (size_t i = 0; i < 4; i++, b.p += bytes)
-			acc = straight_byte_step(b, x, g + at + i, dots[i], acc);
-	}
-	return acc;
-}
-
-/* Row 0 of x by eight lines of q8_0. */
-SIMD_INLINE rfloat straight_bytes(struct straight_lines b, const struct rounded_rows *x)
-{
-	const size_t blocks = x->k / 32, fours = blocks / 4 * 4, bytes = sizeof(struct block_q8_0);
-	rfloat acc = { 0 };
-
-	for (size_t g = 0, n; g < fours; g += n, b.p += n * bytes) {
-		n = fours - g < STRAIGHT_BLOCKS ? fours - g : STRAIGHT_BLOCKS;
-		acc = straight_blocks(b, x, g, n, acc);
-	}
-	for (size_t g = fours; g < blocks; g++, b.p += bytes)
-		acc = straight_block(b, x, g, acc);
-	return acc;
-}
-
-/*
- * How far beyond the next eight lines what follows is asked for. Measured on Zen 3 over weights in pages of 4 kB, of which each costs a
- * walk: 4 kB further gives 13.5 to 15.5 GB/s for q4_1; longer blocks lose by it.
- */
-SIMD_INLINE size_t straight_further(enum dtype t)
-{
-	return quant_is_k(t) ? 0 : 4096;
-}
-
 /* A constant, as dtype_info's is not. */
 SIMD_INLINE size_t straight_size(enum dtype t)
 {
@@ -448,30 +314,21 @@ SIMD_INLINE size_t straight_size(enum dtype t)
 	case DTYPE_Q3_K: return sizeof(struct block_q3_k);
 	case DTYPE_Q4_K: return sizeof(struct block_q4_k);
 	case DTYPE_Q5_K: return sizeof(struct block_q5_k);
+	case DTYPE_Q8_0: return sizeof(struct block_q8_0);
 	default: return sizeof(struct block_q6_k);
 	}
 }
 
-/* Row 0 of x by eight lines from P on, whose followers are asked for meanwhile. T is a constant. */
-SIMD_INLINE void rounded_straight(enum dtype t, const uint8_t *p, size_t stride,
+/* Row 0 of x by eight lines. T is a constant. */
+SIMD_INLINE void rounded_straight(enum dtype t, struct straight_lines b,
 				  const struct rounded_rows *x, float *out)
 {
 	const size_t bytes = straight_size(t), groups = 32 / quant_group(t);
-	struct straight_lines b = { p, stride };
-	uintptr_t asked = (uintptr_t)p + 8 * stride + straight_further(t);
 	rfloat acc = { 0 };
 
-	if (t == DTYPE_Q8_0) {
-		rounded_store(out, straight_bytes(b, x));
-		return;
-	}
 	for (size_t g = 0; g < x->k / quant_group(t); b.p += bytes) {
 		struct straight_scales s = straight_scales(t, b);
 
-		SIMD_UNROLL
-		for (size_t i = 0; i < 8 * bytes; i += 64)
-			__builtin_prefetch((const void *)(asked + i), 0, 2);
-		asked += 8 * bytes;
 		if (!quant_is_k(t)) {
 			acc = straight_run(t, b, 0, &s, x, g++, acc);
 			continue;
