@@ -211,23 +211,50 @@ SIMD_INLINE void panel_pack(enum dtype t, const uint8_t *const *lines, size_t k,
 }
 
 #if ROUNDED_LINES == 8
-/* 16 values of each line, W[l] those of lines l and l + 4: their fours, those of all lines side by side. */
-SIMD_INLINE void panel_turn(rbytes (*w)[2], size_t half, uint8_t *out)
+/* 16 bytes of each line, W[l] those of lines l and l + 4: their fours, those of all lines side by side. */
+SIMD_INLINE void panel_turn(const rbytes *w, rbytes *out)
 {
-	__m256i a[4], b[4];
+	__m256i a[4];
 
 	for (int i = 0; i < 2; i++) {
-		a[2 * i] =
-			_mm256_unpacklo_epi32((__m256i)w[2 * i][half], (__m256i)w[2 * i + 1][half]);
-		a[2 * i + 1] =
-			_mm256_unpackhi_epi32((__m256i)w[2 * i][half], (__m256i)w[2 * i + 1][half]);
+		a[2 * i] = _mm256_unpacklo_epi32((__m256i)w[2 * i], (__m256i)w[2 * i + 1]);
+		a[2 * i + 1] = _mm256_unpackhi_epi32((__m256i)w[2 * i], (__m256i)w[2 * i + 1]);
 	}
 	for (int i = 0; i < 2; i++) {
-		b[2 * i] = _mm256_unpacklo_epi64(a[i], a[i + 2]);
-		b[2 * i + 1] = _mm256_unpackhi_epi64(a[i], a[i + 2]);
+		out[2 * i] = (rbytes)_mm256_unpacklo_epi64(a[i], a[i + 2]);
+		out[2 * i + 1] = (rbytes)_mm256_unpackhi_epi64(a[i], a[i + 2]);
 	}
-	for (int i = 0; i < 4; i++)
-		_mm256_storeu_si256((void *)(out + 32 * i), b[i]);
+}
+
+/* Of blocks whose bytes have a value in either half they are turned, and not the values. */
+SIMD_INLINE void panel_nibbles(enum dtype t, struct straight_lines b, rbytes (*turned)[4])
+{
+	const int more = rounded_bias(t) - quant_bias(t);
+	rbytes w[4];
+
+	SIMD_UNROLL
+	for (size_t l = 0; l < 4; l++)
+		w[l] = straight_load(b, l, t == DTYPE_Q4_0 ? 2 : 4);
+	panel_turn(w, turned[1]);
+	SIMD_UNROLL
+	for (size_t i = 0; i < 4; i++) {
+		turned[0][i] = straight_field(turned[1][i], 0, 15) + (uint8_t)more;
+		turned[1][i] = straight_field(turned[1][i], 4, 15) + (uint8_t)more;
+	}
+}
+
+SIMD_INLINE void panel_values(enum dtype t, struct straight_lines b, int run,
+			      const struct straight_scales *s, rbytes (*turned)[4])
+{
+	SIMD_UNROLL
+	for (size_t h = 0; h < 2; h++) {
+		rbytes w[4];
+
+		SIMD_UNROLL
+		for (size_t l = 0; l < 4; l++)
+			w[l] = straight_half(t, b, l, run, 16 * h, s);
+		panel_turn(w, turned[h]);
+	}
 }
 
 /* Run RUN of a block of eight lines, to OUT. T and RUN are constants. */
@@ -236,17 +263,25 @@ SIMD_INLINE void panel_run(enum dtype t, struct straight_lines b, int run,
 {
 	const size_t group = quant_group(t), scales = panel_scale_bytes(quant_has_offset(t));
 	const size_t each = panel_group_bytes(group, quant_has_offset(t));
-	rbytes w[4][2];
+	rbytes turned[2][4];
 
-	straight_values(t, b, run, s, w);
+	if (t == DTYPE_Q4_0 || t == DTYPE_Q4_1)
+		panel_nibbles(t, b, turned);
+	else
+		panel_values(t, b, run, s, turned);
 	SIMD_UNROLL
 	for (size_t h = 0; h < 32 / group; h++) {
 		const size_t g = (size_t)run * (32 / group) + h;
 
 		panel_scales(t, straight_scale(t, s, g), straight_offset(t, s, g), out + h * each);
 	}
-	panel_turn(w, 0, out + scales);
-	panel_turn(w, 1, out + (group == 16 ? each : 16 * ROUNDED_LINES) + scales);
+	SIMD_UNROLL
+	for (size_t h = 0; h < 2; h++)
+		SIMD_UNROLL
+	for (size_t i = 0; i < 4; i++)
+		rounded_store(out + scales + h * (group == 16 ? each : 4 * ROUNDED_BYTES) +
+				      i * ROUNDED_BYTES,
+			      (rfloat)turned[h][i]);
 }
 
 /* The same as panel_pack of eight lines STRIDE bytes apart from P on. */
@@ -257,7 +292,7 @@ SIMD_INLINE void panel_pack_straight(enum dtype t, const uint8_t *p, size_t stri
 		32 / quant_group(t) * panel_group_bytes(quant_group(t), quant_has_offset(t));
 	struct straight_lines b = { p, stride };
 
-	for (size_t i = 0; i < k; i += 32 * (size_t)ROUNDED_RUNS(t), b.p += dtype_info(t)->bytes) {
+	for (size_t i = 0; i < k; i += 32 * (size_t)ROUNDED_RUNS(t), b.p += straight_size(t)) {
 		struct straight_scales s = straight_scales(t, b);
 
 		if (!quant_is_k(t)) {

@@ -9,8 +9,10 @@
  * The integers' products are exact, so that a result has the same bits by panels and by lines straight from memory, however many
  * rows there are.
  *
- * A tile is two rows by four panels: a four of x is spread once for four panels (which takes a unit of the shuffles on Zen 3, as
- * well as a load), one of w is loaded once for two rows, and the sums have registers. Chains lie in the innermost cache.
+ * A tile is four rows by two panels: a four of x is spread for two panels, a vector of w is loaded for four rows, and the sums have
+ * registers. Panels are so few that they stay in the innermost cache with what rows of a batch have of x. (Zen 3, bytes by bytes: a product
+ * and a sum in 16 bits are 1.6 a cycle and not 2, for sums take units of products; with a group's five operations more that is 42
+ * multiply-adds a cycle of q4_1. By four rows and two panels 37 were seen, by two and four 34.) Chains lie in the innermost cache.
  */
 #ifndef KERNELS_CPU_ROUNDED_PRODUCTS_H
 #define KERNELS_CPU_ROUNDED_PRODUCTS_H
@@ -18,8 +20,8 @@
 #include "kernels/cpu/rounded_panel.h"
 #include "kernels/cpu/rounded_rows.h"
 
-#define TILE_ROWS   2
-#define TILE_PANELS 4
+#define TILE_ROWS   4
+#define TILE_PANELS 2
 #define TILE_LINES  (TILE_PANELS * ROUNDED_LINES)
 
 /* What decides how a panel is multiplied; types that agree in it share the code. */
@@ -71,13 +73,18 @@ SIMD_INLINE void tile_dots(struct rounded_form f, size_t rows, const int8_t *q, 
 	}
 }
 
-/* Chains of TILE_LINES results, of which each row has so many. */
-SIMD_INLINE void tile_chains(size_t rows, bool load, float *out, rfloat (*acc)[TILE_PANELS])
+/* Chains of TILE_LINES results a row, from one row to the next STRIDE floats. */
+struct chains {
+	float *out;
+	size_t stride;
+};
+
+SIMD_INLINE void tile_chains(size_t rows, bool load, struct chains c, rfloat (*acc)[TILE_PANELS])
 {
 	SIMD_UNROLL
 	for (size_t r = 0; r < rows; r++)
 		for (size_t j = 0; j < TILE_PANELS; j++) {
-			float *at = out + r * TILE_LINES + j * ROUNDED_LINES;
+			float *at = c.out + r * c.stride + j * ROUNDED_LINES;
 
 			if (load)
 				acc[r][j] = rounded_load(at);
@@ -87,12 +94,12 @@ SIMD_INLINE void tile_chains(size_t rows, bool load, float *out, rfloat (*acc)[T
 }
 
 /*
- * ROWS rows of x from ROW on by TILE_PANELS panels, SIZE bytes apart from P on, of elements FROM to TO - 1 of k. OUT holds the chains, TILE_LINES a
- * row; they begin where FROM is 0. F and ROWS are constants.
+ * ROWS rows of x from ROW on by TILE_PANELS panels, SIZE bytes apart from P on, of elements FROM to TO - 1 of k. The
+ * chains begin where FROM is 0. F and ROWS are constants.
  */
 SIMD_INLINE void rounded_tile(struct rounded_form f, size_t rows, const struct rounded_rows *x,
 			      size_t row, size_t from, size_t to, const uint8_t *p, size_t size,
-			      float *out)
+			      struct chains out)
 {
 	const size_t k = x->k, groups = k / f.group, halves = 32 / f.group;
 	const int8_t *q = x->q + row * k;

@@ -15,7 +15,7 @@
 #define ALONE  4 /* rows at most that each part rounds for itself */
 #define X_ROWS 128
 #define STRETCH \
- 768 /* of k: four panels of so many elements have 30 KiB at most, but for groups of 16 */
+ 768 /* of k: two panels of so many elements have 15 KiB at most, but for groups of 16 */
 #define COLUMNS 64 /* of w that one row takes between epilogues */
 
 /* X(name): types of blocks of 32, and of 256, that kernels/cpu/quants.h takes apart. */
@@ -102,30 +102,37 @@ struct stretch {
 	size_t from, to;
 };
 
-/* Rows ROW and, if it is below ROWS, the one after it, to OUT, which holds chains of TILE_LINES results a row. F is a constant. */
-SIMD_INLINE void two_of_form(struct rounded_form f, const struct work *w, size_t row, size_t rows,
-			     struct stretch k, float *out)
+/* The first of N rows from ROW on: how many were taken. F is a constant. */
+SIMD_INLINE size_t rows_of_form(struct rounded_form f, const struct work *w, size_t row, size_t n,
+				struct stretch k, struct chains out)
 {
-	if (row + 1 < rows)
+	if (n >= 4) {
+		rounded_tile(f, 4, &w->x, row, k.from, k.to, w->panels, w->panel, out);
+		return 4;
+	}
+	if (n >= 2) {
 		rounded_tile(f, 2, &w->x, row, k.from, k.to, w->panels, w->panel, out);
-	else
-		rounded_tile(f, 1, &w->x, row, k.from, k.to, w->panels, w->panel, out);
+		return 2;
+	}
+	rounded_tile(f, 1, &w->x, row, k.from, k.to, w->panels, w->panel, out);
+	return 1;
 }
 
 /* Types that have the same form are served by one of them. */
-static void two_rows(const struct work *w, size_t row, size_t rows, struct stretch k, float *out)
+static size_t some_rows(const struct work *w, size_t row, size_t n, struct stretch k,
+			struct chains out)
 {
 	switch (w->p->b->dtype) {
-	case DTYPE_Q4_0: two_of_form(rounded_form_of(DTYPE_Q4_0), w, row, rows, k, out); return;
+	case DTYPE_Q4_0: return rows_of_form(rounded_form_of(DTYPE_Q4_0), w, row, n, k, out);
 	case DTYPE_Q4_1:
-	case DTYPE_Q4_K: two_of_form(rounded_form_of(DTYPE_Q4_1), w, row, rows, k, out); return;
-	case DTYPE_Q5_0: two_of_form(rounded_form_of(DTYPE_Q5_0), w, row, rows, k, out); return;
+	case DTYPE_Q4_K: return rows_of_form(rounded_form_of(DTYPE_Q4_1), w, row, n, k, out);
+	case DTYPE_Q5_0: return rows_of_form(rounded_form_of(DTYPE_Q5_0), w, row, n, k, out);
 	case DTYPE_Q5_1:
-	case DTYPE_Q5_K: two_of_form(rounded_form_of(DTYPE_Q5_1), w, row, rows, k, out); return;
-	case DTYPE_Q2_K: two_of_form(rounded_form_of(DTYPE_Q2_K), w, row, rows, k, out); return;
-	case DTYPE_Q3_K: two_of_form(rounded_form_of(DTYPE_Q3_K), w, row, rows, k, out); return;
-	case DTYPE_Q6_K: two_of_form(rounded_form_of(DTYPE_Q6_K), w, row, rows, k, out); return;
-	default: two_of_form(rounded_form_of(DTYPE_Q8_0), w, row, rows, k, out); return;
+	case DTYPE_Q5_K: return rows_of_form(rounded_form_of(DTYPE_Q5_1), w, row, n, k, out);
+	case DTYPE_Q2_K: return rows_of_form(rounded_form_of(DTYPE_Q2_K), w, row, n, k, out);
+	case DTYPE_Q3_K: return rows_of_form(rounded_form_of(DTYPE_Q3_K), w, row, n, k, out);
+	case DTYPE_Q6_K: return rows_of_form(rounded_form_of(DTYPE_Q6_K), w, row, n, k, out);
+	default: return rows_of_form(rounded_form_of(DTYPE_Q8_0), w, row, n, k, out);
 	}
 }
 
@@ -157,45 +164,56 @@ static struct stretch stretch_at(const struct work *w, size_t from)
 /* Makes panel TO of the lines from FIRST on; those that are not there are the last. */
 typedef void make_panel(const struct work *w, size_t first, struct stretch k, uint8_t *to);
 
-/* Rows ROW to TO - 1 by columns FIRST on, a tile of them, to OUT. */
+/* Rows ROW to TO - 1 by columns FIRST on, a tile of them. */
 static void tile(const struct work *w, size_t row, size_t to, size_t first, make_panel *make,
-		 float *out)
+		 struct chains out)
 {
 	struct stretch k = stretch_at(w, 0), next;
-	const size_t shares = (to - row + 1) / 2;
+	const size_t shares = (to - row + TILE_ROWS - 1) / TILE_ROWS;
 
 	for (; k.from < w->p->k; k = next) {
 		bool last = k.to == w->p->k;
+		struct chains at = out;
 
 		for (size_t j = 0; j < TILE_PANELS; j++)
 			make(w, first + j * ROUNDED_LINES, k, w->panels + j * w->panel);
 		next = stretch_at(w, last ? 0 : k.to);
-		for (size_t r = row, i = 0; r < to; r += 2, i++) {
-			two_rows(w, r, to, k, out + (r - row) * TILE_LINES);
-			ask_for(w, last ? first + TILE_LINES : first, next, i, shares);
+		for (size_t r = row, i = 0, n; r < to; r += n, at.out += n * at.stride, i++) {
+			n = some_rows(w, r, to - r, k, at);
+			if (i < shares)
+				ask_for(w, last ? first + TILE_LINES : first, next, i, shares);
 		}
 		if (last)
 			return;
 	}
 }
 
+/* Columns that ROWS rows take between epilogues: more of few, so that what is stored of a row are lines that follow each other. */
+static size_t columns_of(size_t rows)
+{
+	return rows <= X_ROWS / 4 ? 4 * TILE_LINES * 2 : TILE_LINES * 2;
+}
+
 /* Columns FROM to TO - 1 of all rows. */
 static void by_panels(const struct kernel_call *c, const struct work *w, size_t from, size_t to,
 		      make_panel *make)
 {
-	float out[X_ROWS * TILE_LINES];
+	float out[X_ROWS * TILE_LINES * 2];
 
 	for (size_t row = 0; row < w->p->m; row += X_ROWS) {
-		size_t rows = w->p->m - row < X_ROWS ? w->p->m - row : X_ROWS;
+		const size_t rows = w->p->m - row < X_ROWS ? w->p->m - row : X_ROWS;
+		const size_t columns = columns_of(rows);
 
-		for (size_t j = from; j < to; j += TILE_LINES) {
-			size_t n = to - j < TILE_LINES ? to - j : TILE_LINES;
+		for (size_t j = from; j < to; j += columns) {
+			size_t n = to - j < columns ? to - j : columns;
 
+			for (size_t i = 0; i < n; i += TILE_LINES)
+				tile(w, row, row + rows, j + i, make,
+				     (struct chains){ out + i, columns });
 			/* Who knows that N is small copies it with `rep movs`, which takes longer than a call. */
 			__asm__("" : "+r"(n));
-			tile(w, row, row + rows, j, make, out);
 			for (size_t r = 0; r < rows; r++)
-				epilogue_row(c, w->p, 0, row + r, j, n, out + r * TILE_LINES);
+				epilogue_row(c, w->p, 0, row + r, j, n, out + r * columns);
 		}
 	}
 }

@@ -436,7 +436,7 @@ static void check_exactness(enum level level)
 
 /*
  * One row takes lines of w, more take panels, many are rounded apart; columns end within a group of lines and within a tile, k takes
- * one stretch or several, rows one share of the panels or two. Blocks of one row go by fours, at most 64 at a time.
+ * one stretch or several, rows one share of the panels or two, four, two and one together. Blocks of one row go by fours, at most 64 at a time.
  */
 static void check_rounded(enum dtype type, enum level level, bool pack)
 {
@@ -449,7 +449,7 @@ static void check_rounded(enum dtype type, enum level level, bool pack)
 		{ 8, 64, 256 / block + 2 },  { 12, 3, 1 },
 		{ 41, 70, 256 / block + 2 }, { 1, 43, 1792 / block },
 		{ 3, 43, 1792 / block },     { 131, 9, 1 },
-		{ 1, 19, 2304 / block + 3 },
+		{ 1, 19, 2304 / block + 3 }, { 7, 150, 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
@@ -462,7 +462,7 @@ static void check_rounded(enum dtype type, enum level level, bool pack)
 				      .round = true,
 				      .pack = pack });
 	/* Of the types whose integers are multiplied as they are: sums in 16 bits hold them. */
-	for (size_t m = 1; m < 4 && type <= DTYPE_Q6_K; m++)
+	for (size_t m = 1; m < 6 && type <= DTYPE_Q6_K; m++)
 		check((struct trial){ .type = type,
 				      .level = level,
 				      .m = m,
