@@ -51,6 +51,11 @@ static void load_sums(const struct attention_grad *g, const struct attention_blo
 		b->lse[c] = ((const float *)lse->data)[(ptrdiff_t)row * lse->stride[0] +
 						       (ptrdiff_t)h * lse->stride[1]] *
 			    (float)ATTENTION_LOG2_E;
+		if (c + ATTENTION_AHEAD < n)
+			attention_ask(&g->c->in[ATTENTION_OUT],
+				      (int64_t)((first + c + ATTENTION_AHEAD) / g->t.group),
+				      head * g->t.group +
+					      (first + c + ATTENTION_AHEAD) % g->t.group);
 		attention_load(&g->c->in[ATTENTION_OUT], (int64_t)row, h, out);
 		b->d[c] = row_dot(b->dout + c * g->value_step, out, g->t.value_dim);
 		b->finite[1] &= isfinite(b->d[c]) != 0;

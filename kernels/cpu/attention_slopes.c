@@ -36,26 +36,31 @@ SIMD_INLINE vi32 hidden(const struct attention_pair *w, size_t c, size_t key)
 	return (at < q->low[c]) | (at > q->high[c]) | (document != q->document[c]);
 }
 
-/* s and dp of columns FROM to TO - 1 that see all keys of the panel, where neither cap nor bias is, to p and ds. */
-static void slopes_plain(const struct attention_pair *w, size_t panel, size_t from, size_t to)
+/* p = 2^(s - lse) of columns FROM to TO - 1 of the panel, two at a time and a last one. */
+static void raise_scores(const struct attention_pair *w, size_t panel, size_t from, size_t to)
 {
 	float *s = w->r.p + from * ATTENTION_TILE + panel * GEMM_COLUMNS;
-	float *dp = w->r.ds + from * ATTENTION_TILE + panel * GEMM_COLUMNS;
-	const float *lse = w->q.lse + from, *d = w->q.d + from, *end = w->q.d + to;
+	const float *lse = w->q.lse + from, *end = w->q.lse + to;
+	vf32 x[4];
 
-	for (; d < end; d++, lse++, s += ATTENTION_TILE, dp += ATTENTION_TILE) {
-		vf32 l = simd_broadcast(lse), less = simd_broadcast(d);
-		vf32 p[2] = { simd_load(s) - l, simd_load(s + SIMD_WIDTH) - l };
-
-		attention_powers(p, 2);
-		simd_store(s, p[0]);
-		simd_store(s + SIMD_WIDTH, p[1]);
-		simd_store(dp, p[0] * (simd_load(dp) - less));
-		simd_store(dp + SIMD_WIDTH, p[1] * (simd_load(dp + SIMD_WIDTH) - less));
+	for (; lse + 1 < end; lse += 2, s += 2 * ATTENTION_TILE) {
+		SIMD_UNROLL
+		for (size_t i = 0; i < 4; i++)
+			x[i] = simd_load(s + i / 2 * ATTENTION_TILE + i % 2 * SIMD_WIDTH) -
+			       simd_broadcast(lse + i / 2);
+		attention_powers(x, 4);
+		SIMD_UNROLL
+		for (size_t i = 0; i < 4; i++)
+			simd_store(s + i / 2 * ATTENTION_TILE + i % 2 * SIMD_WIDTH, x[i]);
+	}
+	for (size_t i = 0; i < 2 && lse < end; i++) {
+		x[0] = simd_load(s + i * SIMD_WIDTH) - simd_broadcast(lse);
+		attention_powers(x, 1);
+		simd_store(s + i * SIMD_WIDTH, x[0]);
 	}
 }
 
-/* The same of column C, whatever is asked; ds before the cap to PLAIN when there is one. */
+/* s and dp of column C to p and ds, whatever is asked; ds before the cap to PLAIN when there is one. */
 SIMD_INLINE void slopes_row(const struct attention_pair *w, size_t panel, size_t c, bool added,
 			    float *plain)
 {
@@ -156,18 +161,36 @@ static void ask_ahead(const struct attention_pair *w, size_t panel, size_t c)
 	attention_soon(w->next_dq, ATTENTION_TILE * w->g->step, part, parts);
 }
 
-/* The scores of panel PANEL of rows whose elements are DIM, by the panels of keys (or values) ACROSS. */
-static void products(const struct attention_pair *w, size_t panel, const float *rows, size_t dim,
-		     size_t step, const float *across, float *out)
+/* s of the panel. */
+static void set_scores(const struct attention_pair *w, size_t panel)
 {
-	struct attention_matrix right = { across + panel * GEMM_COLUMNS * dim, GEMM_COLUMNS };
+	size_t dim = w->g->t.dim, step = w->g->step;
+	struct attention_matrix right = { w->r.key_across + panel * GEMM_COLUMNS * dim,
+					  GEMM_COLUMNS };
 
 	for (size_t c = w->seen[panel].from; c < w->seen[panel].to; c += GEMM_ROWS) {
-		if (rows == w->q.q)
-			ask_ahead(w, panel, c);
+		ask_ahead(w, panel, c);
 		LEVEL_NAME(attention_set)
-		((struct attention_matrix){ rows + c * step, step }, right, dim,
-		 out + c * ATTENTION_TILE + panel * GEMM_COLUMNS, ATTENTION_TILE);
+		((struct attention_matrix){ w->q.q + c * step, step }, right, dim,
+		 w->r.p + c * ATTENTION_TILE + panel * GEMM_COLUMNS, ATTENTION_TILE);
+	}
+}
+
+/* dp of the panel; ds where p is there. */
+static void set_slopes(const struct attention_pair *w, size_t panel, bool raised)
+{
+	size_t dim = w->g->t.value_dim, step = w->g->value_step;
+	struct attention_matrix right = { w->r.value_across + panel * GEMM_COLUMNS * dim,
+					  GEMM_COLUMNS };
+
+	for (size_t c = w->seen[panel].from; c < w->seen[panel].to; c += GEMM_ROWS) {
+		struct attention_matrix left = { w->q.dout + c * step, step };
+		size_t at = c * ATTENTION_TILE + panel * GEMM_COLUMNS;
+
+		if (raised)
+			LEVEL_NAME(attention_set_slopes)
+		(left, right, dim, w->r.p + at, w->q.d + c, w->r.ds + at, ATTENTION_TILE);
+		else LEVEL_NAME(attention_set)(left, right, dim, w->r.ds + at, ATTENTION_TILE);
 	}
 }
 
@@ -199,12 +222,13 @@ static void slopes_panel(const struct attention_pair *w, size_t panel)
 	const struct attention *t = &w->g->t;
 	size_t c = w->seen[panel].from, to = w->seen[panel].to;
 
-	products(w, panel, w->q.q, t->dim, w->g->step, w->r.key_across, w->r.p);
-	products(w, panel, w->q.dout, t->value_dim, w->g->value_step, w->r.value_across, w->r.ds);
+	set_scores(w, panel);
 	if (is_plain(w, panel, c, to)) {
-		slopes_plain(w, panel, c, to);
+		raise_scores(w, panel, c, to);
+		set_slopes(w, panel, true);
 		return;
 	}
+	set_slopes(w, panel, false);
 	for (; c < to; c++)
 		if (t->bias || t->mask)
 			slopes_row_added(w, panel, c);

@@ -65,19 +65,21 @@ SIMD_INLINE void multiply(struct place *p, size_t depth, vf32 sum[GEMM_ROWS][2])
 	}
 }
 
-enum ending { SET, ADD, ADD_TIMES };
+/* What becomes of a sum, with the vector that lies where C does and with one value a row. */
+enum ending { SET, SLOPE, ADD, ADD_TIMES };
 
-SIMD_INLINE vf32 ended(enum ending ending, vf32 sum, const float *c, const float *factor)
+SIMD_INLINE vf32 ended(enum ending ending, vf32 sum, const float *other, const float *of_row)
 {
-	if (ending == SET)
-		return sum;
-	if (ending == ADD)
-		return simd_load(c) + sum;
-	return simd_fma(simd_load(c), simd_broadcast(factor), sum);
+	switch (ending) {
+	case SLOPE: return simd_load(other) * (sum - simd_broadcast(of_row));
+	case ADD: return simd_load(other) + sum;
+	case ADD_TIMES: return simd_fma(simd_load(other), simd_broadcast(of_row), sum);
+	default: return sum;
+	}
 }
 
-SIMD_INLINE void product(struct place p, size_t depth, enum ending ending, const float *factor,
-			 float *c, size_t step)
+SIMD_INLINE void product(struct place p, size_t depth, enum ending ending, const float *other,
+			 const float *of_row, float *c, size_t step)
 {
 	vf32 sum[GEMM_ROWS][2], b0, b1;
 
@@ -87,13 +89,13 @@ SIMD_INLINE void product(struct place p, size_t depth, enum ending ending, const
 	SIMD_UNROLL
 	for (size_t i = 0; i <= GEMM_ROWS; i++) {
 		float *at = c + i * step;
+		const float *o = other + i * step, *r = of_row + i;
 
 		if (i < GEMM_ROWS) {
 			vf32 x = left_of(&p, i);
 
-			sum[i][0] = ended(ending, simd_fma(x, b0, sum[i][0]), at, factor + i);
-			sum[i][1] = ended(ending, simd_fma(x, b1, sum[i][1]), at + SIMD_WIDTH,
-					  factor + i);
+			sum[i][0] = ended(ending, simd_fma(x, b0, sum[i][0]), o, r);
+			sum[i][1] = ended(ending, simd_fma(x, b1, sum[i][1]), o + SIMD_WIDTH, r);
 		}
 		if (i > 0) {
 			simd_store(at - step, sum[i - 1][0]);
@@ -105,20 +107,27 @@ SIMD_INLINE void product(struct place p, size_t depth, enum ending ending, const
 void LEVEL_NAME(attention_set)(struct attention_matrix left, struct attention_matrix right,
 			       size_t depth, float *c, size_t step)
 {
-	product(first_place(left, right, false), depth, SET, c, c, step);
+	product(first_place(left, right, false), depth, SET, c, c, c, step);
+}
+
+void LEVEL_NAME(attention_set_slopes)(struct attention_matrix left, struct attention_matrix right,
+				      size_t depth, const float *scores, const float *less,
+				      float *c, size_t step)
+{
+	product(first_place(left, right, false), depth, SLOPE, scores, less, c, step);
 }
 
 void LEVEL_NAME(attention_add)(struct attention_matrix left, struct attention_matrix right,
 			       size_t depth, float *c, size_t step)
 {
-	product(first_place(left, right, false), depth, ADD, c, c, step);
+	product(first_place(left, right, false), depth, ADD, c, c, c, step);
 }
 
 void LEVEL_NAME(attention_add_across)(struct attention_matrix left, struct attention_matrix right,
 				      size_t depth, const float *factor, float *c, size_t step)
 {
 	if (factor)
-		product(first_place(left, right, true), depth, ADD_TIMES, factor, c, step);
+		product(first_place(left, right, true), depth, ADD_TIMES, c, factor, c, step);
 	else
-		product(first_place(left, right, true), depth, ADD, c, c, step);
+		product(first_place(left, right, true), depth, ADD, c, c, c, step);
 }

@@ -35,6 +35,10 @@ SIMD_INLINE void attention_soon(const float *p, size_t n, size_t part, size_t pa
 /* C, rows STEP apart, = left right. */
 void LEVEL_NAME(attention_set)(struct attention_matrix left, struct attention_matrix right,
 			       size_t depth, float *c, size_t step);
+/* C = scores (left right - less), element by element: SCORES lie as C, LESS is one a row. */
+void LEVEL_NAME(attention_set_slopes)(struct attention_matrix left, struct attention_matrix right,
+				      size_t depth, const float *scores, const float *less,
+				      float *c, size_t step);
 /* C += left right. */
 void LEVEL_NAME(attention_add)(struct attention_matrix left, struct attention_matrix right,
 			       size_t depth, float *c, size_t step);
