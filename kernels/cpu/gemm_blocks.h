@@ -84,4 +84,16 @@ SIMD_INLINE size_t gemm_depth(const struct kernel_caches *caches, size_t k, size
 	return depth < k && depth % 64 == 0 && 64 % step == 0 && step < 64 ? depth + step : depth;
 }
 
+/*
+ * Asks for piece I of N of the panel at P, which comes after the one in hand: in L2 by then. Left to the processor, the first
+ * tile of every panel waits for it.
+ */
+SIMD_INLINE void gemm_ask(const float *p, size_t kn, size_t i, size_t n)
+{
+	size_t lines = kn * GEMM_COLUMNS / 16, each = (lines + n - 1) / n;
+
+	for (size_t l = i * each; l < (i + 1) * each && l < lines; l++)
+		__builtin_prefetch(p + l * 16, 0, 2);
+}
+
 #endif

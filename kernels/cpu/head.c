@@ -147,9 +147,16 @@ static void block_products(const struct head *h, const float *left, size_t rows,
 			   struct room *r)
 {
 	rows = head_round_up(rows, GEMM_ROWS);
-	memset(r->z, 0, rows * HEAD_WORDS * sizeof(float));
-	head_multiply(left, rows, r->words, head_round_up(n, GEMM_COLUMNS), h->width, r->z,
-		      HEAD_WORDS);
+	head_multiply(&(struct head_product){ .left = left,
+					      .right = r->words,
+					      .rows = rows,
+					      .columns = head_round_up(n, GEMM_COLUMNS),
+					      .depth = h->width,
+					      .right_step = h->width * GEMM_COLUMNS,
+					      .slice = gemm_depth(h->c->caches, h->width, 1),
+					      .first = true,
+					      .sums = r->z,
+					      .step = HEAD_WORDS });
 }
 
 static void begin_row(const struct head *h, size_t row, struct head_row *r)
@@ -305,9 +312,25 @@ static void add_products(const struct head *h, size_t row, size_t rows, size_t w
 	for (size_t i = 0; i < rows; i++)
 		if (!h->loss->live(h, row + i))
 			head_leave_out(r->right, columns, rows, i);
-	head_multiply(r->slopes, words, r->right, columns, rows, r->sums, columns);
+	head_multiply(&(struct head_product){ .left = r->slopes,
+					      .right = r->right,
+					      .rows = words,
+					      .columns = columns,
+					      .depth = rows,
+					      .right_step = rows * GEMM_COLUMNS,
+					      .slice = gemm_depth(h->c->caches, rows, 1),
+					      .sums = r->sums,
+					      .step = columns });
 	head_pack_rows(&dz, 0, rows, GEMM_ROWS, r->slopes);
-	head_multiply(r->slopes, rows, r->across, columns, words, dx + row * columns, columns);
+	head_multiply(&(struct head_product){ .left = r->slopes,
+					      .right = r->across,
+					      .rows = rows,
+					      .columns = columns,
+					      .depth = words,
+					      .right_step = words * GEMM_COLUMNS,
+					      .slice = gemm_depth(h->c->caches, words, 1),
+					      .sums = dx + row * columns,
+					      .step = columns });
 }
 
 /* dw and dbias of words WORD to WORD + WORDS - 1, and what they add to DX. */

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm_blocks.h"
 #include "kernels/cpu/head.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/simd_math.h"
@@ -23,21 +23,50 @@ SIMD_INLINE size_t head_least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+SIMD_INLINE size_t head_tiles(size_t rows)
+{
+	return (rows + GEMM_ROWS - 1) / GEMM_ROWS;
+}
+
 SIMD_INLINE size_t head_most(size_t a, size_t b)
 {
 	return a > b ? a : b;
 }
 
-/* SUMS, rows STRIDE apart, += the panels of LEFT by those of RIGHT over DEPTH. */
-SIMD_INLINE void head_multiply(const float *left, size_t rows, const float *right, size_t columns,
-			       size_t depth, float *sums, size_t stride)
+/* A product of panels over DEPTH. */
+struct head_product {
+	const float *left, *right;
+	size_t rows, columns, depth;
+	size_t right_step; /* from panel to panel, at least DEPTH lines of GEMM_COLUMNS */
+	size_t slice;	   /* of DEPTH at a time (gemm_blocks.h) */
+	bool first;	   /* sums begin with 0, else with what is there */
+	float *sums;
+	size_t step; /* from row to row */
+};
+
+/* Tile I of the rows and the panel at column J over KN from K on; lines that the next tile needs are asked for. */
+SIMD_INLINE void head_tile(const struct head_product *p, size_t i, size_t j, size_t k, size_t kn)
 {
-	for (size_t k = 0; k < depth; k += GEMM_DEPTH)
-		for (size_t j = 0; j < columns; j += GEMM_COLUMNS)
-			for (size_t i = 0; i < rows; i += GEMM_ROWS)
-				LEVEL_NAME(gemm_tile)
-	(left + i * depth + k * GEMM_ROWS, right + j * depth + k * GEMM_COLUMNS,
-	 head_least(GEMM_DEPTH, depth - k), sums + i * stride + j, stride);
+	float *sums = p->sums + i * p->step + j;
+	struct gemm_ends e = { .from = p->first && k == 0 ? NULL : sums,
+			       .from_step = (ptrdiff_t)p->step,
+			       .to = sums,
+			       .to_step = (ptrdiff_t)p->step };
+	const float *right = p->right + j / GEMM_COLUMNS * p->right_step + k * GEMM_COLUMNS;
+
+	if (i + GEMM_ROWS < p->rows)
+		for (size_t r = GEMM_ROWS; r < 2 * GEMM_ROWS; r++)
+			__builtin_prefetch(sums + r * p->step, 1, 3);
+	gemm_ask(right + p->right_step, kn, i / GEMM_ROWS, head_tiles(p->rows));
+	LEVEL_NAME(gemm_tile_ends)(p->left + i * p->depth + k * GEMM_ROWS, right, kn, &e);
+}
+
+SIMD_INLINE void head_multiply(const struct head_product *p)
+{
+	for (size_t k = 0; k < p->depth; k += p->slice)
+		for (size_t j = 0; j < p->columns; j += GEMM_COLUMNS)
+			for (size_t i = 0; i < p->rows; i += GEMM_ROWS)
+				head_tile(p, i, j, k, head_least(p->slice, p->depth - k));
 }
 
 /* Rows FIRST to FIRST + N - 1 of T, a matrix, as panels of WIDTH rows over all its columns. */

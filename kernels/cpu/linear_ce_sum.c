@@ -11,45 +11,7 @@
  */
 #include "kernels/cpu/level.h"
 
-#include "kernels/cpu/head_blocks.h"
-
-#define GROUP_BYTES ((size_t)128 << 20)
-#define GROUP_LEAST 60	/* rows, whatever they take */
-#define GROUP_ROWS  960 /* at most; more was not measured */
-
-/* What a block of words knows of a row. */
-struct seen {
-	float most;
-	double sum, total, picked; /* of exp(z - most); of z; the target's z */
-};
-
-struct sum {
-	const struct kernel_call *c;
-	const struct cross_entropy_attributes *a;
-	const struct kernel_tensor *x, *w, *bias; /* bias: NULL when there is none */
-	size_t rows, vocab, width, columns;	  /* columns: width in whole panels */
-	size_t blocks, ranges, group;
-};
-
-static struct sum sum_of(const struct kernel_call *c)
-{
-	struct sum s = { .c = c, .a = c->attributes, .x = &c->in[0], .w = &c->in[1] };
-	size_t most, groups;
-
-	s.rows = s.x->shape[0];
-	s.width = s.x->shape[1];
-	s.vocab = s.w->shape[0];
-	if (c->n_in > 4 && c->in[4].n_axes)
-		s.bias = &c->in[4];
-	s.columns = head_round_up(s.width, GEMM_COLUMNS);
-	s.blocks = (s.vocab + HEAD_WORDS - 1) / HEAD_WORDS;
-	s.ranges = head_least(8, head_most(s.blocks, 1));
-	most = GROUP_BYTES / (head_most(s.blocks, 1) * HEAD_WORDS * sizeof(float));
-	most = head_least(head_most(most, GROUP_LEAST), GROUP_ROWS);
-	groups = head_most((s.rows + most - 1) / most, 1);
-	s.group = head_round_up(head_most((s.rows + groups - 1) / groups, 1), GEMM_ROWS);
-	return s;
-}
+#include "kernels/cpu/linear_ce_rows.h"
 
 static size_t groups_of(const struct sum *s)
 {
@@ -67,7 +29,7 @@ struct shared {
 };
 
 struct room {
-	float *left, *words, *slopes, *right, *across, *sums, *bias, *bias_sums, *lse;
+	float *left, *words, *dz, *slopes, *right, *across, *sums, *bias, *bias_sums, *lse;
 	size_t size;
 };
 
@@ -98,7 +60,8 @@ static struct room room_at(const struct sum *s, float *base)
 
 	r.left = piece(&r.size, base, s->group * s->width);
 	r.words = piece(&r.size, base, HEAD_WORDS * s->width);
-	r.slopes = piece(&r.size, base, s->group * HEAD_WORDS);
+	r.dz = piece(&r.size, base, HEAD_ROWS * HEAD_WORDS);
+	r.slopes = piece(&r.size, base, HEAD_ROWS * HEAD_WORDS);
 	r.right = piece(&r.size, base, s->group * s->columns);
 	r.across = piece(&r.size, base, HEAD_WORDS * s->columns);
 	r.sums = piece(&r.size, base, HEAD_WORDS * s->columns);
@@ -125,31 +88,6 @@ static size_t scratch(const struct kernel_call *c)
 	return (shared_of(&s).size + (size_t)c->parts * room_at(&s, NULL).size) * sizeof(float);
 }
 
-/* --- rows --- */
-
-static int64_t target_of(const struct sum *s, size_t row)
-{
-	return head_id(&s->c->in[2], (ptrdiff_t)row * s->c->in[2].stride[0]);
-}
-
-static bool is_live(const struct sum *s, size_t row)
-{
-	int64_t target = target_of(s, row);
-
-	return target != s->a->ignore && target >= 0 && (size_t)target < s->vocab;
-}
-
-static float weight_of(const struct sum *s, size_t row)
-{
-	return head_get(&s->c->in[3], (ptrdiff_t)row * s->c->in[3].stride[0]);
-}
-
-/* Words of block B. */
-static size_t block_words(const struct sum *s, size_t b)
-{
-	return head_least(HEAD_WORDS, s->vocab - b * HEAD_WORDS);
-}
-
 static void load_biases(const struct sum *s, size_t b, struct room *r)
 {
 	memset(r->bias, 0, HEAD_WORDS * sizeof(float));
@@ -160,69 +98,29 @@ static void load_biases(const struct sum *s, size_t b, struct room *r)
 
 /* --- logits --- */
 
-static void see_row(const struct sum *s, size_t row, size_t b, float *z, const float *bias,
-		    struct seen *out)
-{
-	size_t n = block_words(s, b);
-	int64_t at = target_of(s, row) - (int64_t)(b * HEAD_WORDS);
-	vf32 sum = { 0 };
-	float shift;
-
-	out->total = out->picked = 0;
-	out->most = head_logits(z, bias, (float)s->a->soft_cap, n, &out->total);
-	shift = out->most == -INFINITY ? 0 : out->most;
-	for (size_t i = 0; i < n; i += SIMD_WIDTH)
-		sum += simd_exp_below(simd_load(z + i) - simd_f32(shift));
-	out->sum = rows_sum(sum);
-	if (at >= 0 && at < (int64_t)n)
-		out->picked = z[at];
-}
-
-/* Logits of rows FIRST to FIRST + N - 1, packed, at the words of block B. */
+/* Logits of rows FIRST to FIRST + N - 1, packed, at the words of block B: some rows at a time, which are in L2 when they are looked at. */
 static void make_block(const struct sum *s, size_t first, size_t n, size_t b, float *z,
 		       struct seen *seen, struct room *r)
 {
-	size_t whole = head_round_up(n, GEMM_ROWS), words = block_words(s, b);
+	size_t words = block_words(s, b);
+	struct head_product p = { .right = r->words,
+				  .columns = head_round_up(words, GEMM_COLUMNS),
+				  .depth = s->width,
+				  .right_step = s->width * GEMM_COLUMNS,
+				  .slice = gemm_depth(s->c->caches, s->width, 1),
+				  .first = true,
+				  .step = HEAD_WORDS };
 
 	head_pack_rows(s->w, b * HEAD_WORDS, words, GEMM_COLUMNS, r->words);
 	load_biases(s, b, r);
-	memset(z, 0, whole * HEAD_WORDS * sizeof(float));
-	for (size_t row = 0; row < whole; row += HEAD_ROWS)
-		head_multiply(r->left + row * s->width, head_least(HEAD_ROWS, whole - row),
-			      r->words, head_round_up(words, GEMM_COLUMNS), s->width,
-			      z + row * HEAD_WORDS, HEAD_WORDS);
-	for (size_t i = 0; i < n; i++)
-		see_row(s, first + i, b, z + i * HEAD_WORDS, r->bias, &seen[i]);
-}
-
-/* --- losses --- */
-
-/* The log-sum-exp of row I of the group; the loss too, when LOSS is not NULL. */
-static double row_lse(const struct sum *s, const struct seen *seen, size_t row, size_t i,
-		      double *loss)
-{
-	double most = -INFINITY, sum = 0, total = 0, picked = 0, e = s->a->smoothing, lse;
-
-	for (size_t b = 0; b < s->blocks; b++) {
-		const struct seen *x = &seen[b * s->group + i];
-
-		most = isnan(x->most) || x->most > most ? (double)x->most : most;
-		total += x->total;
-		picked += x->picked;
+	for (size_t row = 0; row < n; row += HEAD_ROWS) {
+		p.rows = head_least(HEAD_ROWS, n - row);
+		p.left = r->left + row * s->width;
+		p.sums = z + row * HEAD_WORDS;
+		head_multiply(&p);
+		for (size_t i = row; i < row + p.rows; i++)
+			see_row(s, first + i, b, z + i * HEAD_WORDS, r->bias, &seen[i]);
 	}
-	for (size_t b = 0; b < s->blocks; b++) {
-		const struct seen *x = &seen[b * s->group + i];
-
-		sum += x->sum * (x->most == -INFINITY ? 0 : exp((double)x->most - most));
-	}
-	lse = most + log(sum);
-	if (!loss)
-		return lse;
-	*loss = 0;
-	if (is_live(s, row))
-		*loss = (1 - e) * (lse - picked) + s->a->z_loss * lse * lse +
-			(e != 0 ? e * (lse - total / (double)s->vocab) : 0);
-	return lse;
 }
 
 /* Every part needs them; part 0 stores them. */
@@ -243,38 +141,6 @@ static void make_losses(const struct sum *s, size_t first, size_t n, const struc
 }
 
 /* --- slopes --- */
-
-/* Logits into slopes: weight (p (1 + 2 z_loss lse) - smoothing / V - (1 - smoothing) [target]) (1 - (z / cap)^2). */
-static void make_slopes(const struct sum *s, size_t row, size_t b, float lse, float *z)
-{
-	float cap = (float)s->a->soft_cap, inverse = cap == 0 ? 0 : 1 / cap;
-	size_t n = block_words(s, b);
-	int64_t at = target_of(s, row) - (int64_t)(b * HEAD_WORDS);
-	vf32 factor = simd_f32((float)(1 + 2 * s->a->z_loss * (double)lse));
-	vf32 base = simd_f32((float)(s->a->smoothing / (double)s->vocab));
-	vf32 weight = simd_f32(weight_of(s, row)), one = simd_f32(1.0f);
-	float hot = 0;
-
-	if (!is_live(s, row)) {
-		memset(z, 0, HEAD_WORDS * sizeof(float));
-		return;
-	}
-	if (at >= 0 && at < (int64_t)n) {
-		float share = z[at] * inverse;
-
-		hot = (float)(1 - s->a->smoothing) * (weight_of(s, row) * (1.0f - share * share));
-	}
-	for (size_t i = 0; i < n; i += SIMD_WIDTH) {
-		vf32 v = simd_load(z + i), part = v * simd_f32(inverse);
-		vf32 p = simd_exp_normal(v - simd_f32(lse)) * factor - base;
-
-		simd_store(z + i, p * (weight * (one - part * part)));
-	}
-	if (at >= 0 && at < (int64_t)n)
-		z[at] -= hot;
-	for (size_t i = n; i < head_round_up(n, SIMD_WIDTH); i++)
-		z[i] = 0;
-}
 
 static void add_biases(const struct sum *s, size_t n, const float *z, float *sums)
 {
@@ -302,30 +168,36 @@ static void store_words(const struct sum *s, size_t b, bool adds, const struct r
 	}
 }
 
-/* What block B adds to dw, dbias and DX; X of the group lies in r->right. */
-static void block_products(const struct sum *s, size_t n, size_t b, const float *z, bool adds,
-			   struct room *r, float *dx)
+/* What N rows from ROW of the group on, whose slopes are r->dz, add to dw, in r->sums, and to DX; X of the group lies in r->right. */
+static void slope_products(const struct sum *s, size_t row, size_t n, size_t group_rows,
+			   size_t words, bool begins, struct room *r, float *dx)
 {
-	size_t words = block_words(s, b);
-	struct kernel_tensor dz = { .data = (void *)z,
+	struct kernel_tensor dz = { .data = r->dz,
 				    .dtype = DTYPE_F32,
 				    .n_axes = 2,
 				    .shape = { n, words },
 				    .stride = { HEAD_WORDS, 1 } };
 	struct gemm_source turned = { .t = &dz, .line = 1, .k = HEAD_WORDS };
+	struct head_product p = { .left = r->slopes, .columns = s->columns, .step = s->columns };
 
-	memset(r->sums, 0, HEAD_WORDS * s->columns * sizeof(float));
-	memset(r->bias_sums, 0, HEAD_WORDS * sizeof(float));
 	LEVEL_NAME(gemm_pack)(&turned, 0, words, 0, n, GEMM_ROWS, GEMM_ROWS * n, r->slopes);
-	head_multiply(r->slopes, words, r->right, s->columns, n, r->sums, s->columns);
-	if (s->bias)
-		add_biases(s, n, z, r->bias_sums);
-	store_words(s, b, adds, r);
+	p.right = r->right + row * GEMM_COLUMNS;
+	p.right_step = group_rows * GEMM_COLUMNS;
+	p.rows = words;
+	p.depth = n;
+	p.first = row == 0;
+	p.sums = r->sums;
+	p.slice = gemm_depth(s->c->caches, p.depth, 1);
+	head_multiply(&p);
 	head_pack_rows(&dz, 0, n, GEMM_ROWS, r->slopes);
-	head_pack_across(s->w, b * HEAD_WORDS, words, r->across);
-	for (size_t row = 0; row < n; row += HEAD_ROWS)
-		head_multiply(r->slopes + row * words, head_least(HEAD_ROWS, n - row), r->across,
-			      s->columns, words, dx + row * s->columns, s->columns);
+	p.right = r->across;
+	p.right_step = words * GEMM_COLUMNS;
+	p.rows = n;
+	p.depth = words;
+	p.first = begins;
+	p.sums = dx + row * s->columns;
+	p.slice = gemm_depth(s->c->caches, p.depth, 1);
+	head_multiply(&p);
 }
 
 /* --- phases --- */
@@ -363,6 +235,32 @@ static void run_logits(const struct sum *s, const struct group *g)
 	}
 }
 
+/* Some rows at a time, whose slopes are in L2 then. BEGINS: DX has no sums yet. */
+static void block_slopes(const struct sum *s, const struct group *g, size_t b, bool begins,
+			 struct room *r, float *dx)
+{
+	struct shared sh = shared_of(s);
+	const float *z = sh.z + b * s->group * HEAD_WORDS;
+	const struct seen *seen = sh.seen[g->index % 2] + b * s->group;
+	size_t words = block_words(s, b);
+
+	head_pack_across(s->w, b * HEAD_WORDS, words, r->across);
+	memset(r->bias_sums, 0, HEAD_WORDS * sizeof(float));
+	if (g->n == 0)
+		memset(r->sums, 0, words * s->columns * sizeof(float));
+	for (size_t row = 0; row < g->n; row += HEAD_ROWS) {
+		size_t n = head_least(HEAD_ROWS, g->n - row);
+
+		for (size_t i = row; i < row + n; i++)
+			make_slopes(s, g->first + i, b, &seen[i], r->lse[i], z + i * HEAD_WORDS,
+				    r->dz + (i - row) * HEAD_WORDS);
+		if (s->bias)
+			add_biases(s, n, r->dz, r->bias_sums);
+		slope_products(s, row, n, g->n, words, begins, r, dx);
+	}
+	store_words(s, b, g->index > 0, r);
+}
+
 static void run_slopes(const struct sum *s, const struct group *g)
 {
 	struct shared sh = shared_of(s);
@@ -377,15 +275,11 @@ static void run_slopes(const struct sum *s, const struct group *g)
 	for (size_t range = (size_t)s->c->part; range < s->ranges; range += (size_t)s->c->parts) {
 		float *dx = sh.dx + range * s->group * s->columns;
 
-		memset(dx, 0, s->group * s->columns * sizeof(float));
 		range_blocks(s, range, &from, &to);
-		for (size_t b = from; b < to; b++) {
-			float *z = sh.z + b * s->group * HEAD_WORDS;
-
-			for (size_t i = 0; i < g->n; i++)
-				make_slopes(s, g->first + i, b, r.lse[i], z + i * HEAD_WORDS);
-			block_products(s, g->n, b, z, g->index > 0, &r, dx);
-		}
+		if (from == to)
+			memset(dx, 0, s->group * s->columns * sizeof(float));
+		for (size_t b = from; b < to; b++)
+			block_slopes(s, g, b, b == from, &r, dx);
 	}
 }
 

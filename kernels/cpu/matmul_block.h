@@ -46,18 +46,6 @@ struct matmul_block {
 	size_t batch, row, rows, column, columns;
 };
 
-/*
- * Asks for piece I of N of the panel at P, which comes after the one in hand: in L2 by then. Left to the processor, the first
- * tile of every panel waits for it.
- */
-SIMD_INLINE void ask(const float *p, size_t kn, size_t i, size_t n)
-{
-	size_t lines = kn * GEMM_COLUMNS / 16, each = ceiling(lines, n);
-
-	for (size_t l = i * each; l < least((i + 1) * each, lines); l++)
-		__builtin_prefetch(p + l * 16, 0, 2);
-}
-
 SIMD_INLINE bool by_chains(const struct product *p)
 {
 	/* Who multiplies block-quantized weights in f32 asks for exactness, not for speed: that is what rounded rows are for. */
@@ -178,7 +166,7 @@ SIMD_INLINE void sum_slice(const struct matmul_work *w, const struct matmul_bloc
 			const float *left = s->left + i * GEMM_ROWS * kn,
 				    *right = s->right + j * kn;
 
-			ask(right + GEMM_COLUMNS * kn, kn, i, tiles);
+			gemm_ask(right + GEMM_COLUMNS * kn, kn, i, tiles);
 			if (s->last)
 				ask_result(r, i * GEMM_ROWS, j);
 			if (chains)
