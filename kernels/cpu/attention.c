@@ -235,12 +235,9 @@ static void find_tile(const struct kernel_call *c, struct attention_work *w)
 	const struct attention *t = w->t;
 	float *key = w->r.key, *value = w->r.value;
 
-	w->next = NULL;
 	if (is_shared(t)) {
 		key = shared_at(c, t, w->head, w->tile);
 		value = key + sizes_of(t).key;
-		if (w->tile + 1 < t->tiles)
-			w->next = shared_at(c, t, w->head, w->tile + 1);
 	} else {
 		load_tile(t, &w->k, w->head, w->tile, key, value);
 	}

@@ -16,14 +16,10 @@ static void score(const struct attention_work *w, size_t panel)
 	size_t dim = w->t->dim, c = panel * GEMM_COLUMNS;
 	struct attention_matrix q = { w->r.q + c * dim, GEMM_COLUMNS };
 
-	for (size_t j = w->seen[panel].from; j < w->seen[panel].to; j += GEMM_ROWS) {
-		attention_soon(w->next, ATTENTION_TILE * (dim + w->value_step),
-			       panel * (ATTENTION_TILE / GEMM_ROWS) + j / GEMM_ROWS,
-			       ATTENTION_PANELS * (ATTENTION_TILE / GEMM_ROWS));
+	for (size_t j = w->seen[panel].from; j < w->seen[panel].to; j += GEMM_ROWS)
 		LEVEL_NAME(attention_set)
-		((struct attention_matrix){ w->key + j * dim, dim }, q, dim,
-		 w->r.scores + j * ATTENTION_TILE + c, ATTENTION_TILE);
-	}
+	((struct attention_matrix){ w->key + j * dim, dim }, q, dim,
+	 w->r.scores + j * ATTENTION_TILE + c, ATTENTION_TILE);
 }
 
 #define EACH_SCORE(w, panel, j, v)                                    \

@@ -16,7 +16,7 @@ struct attention_work {
 	const struct attention *t;
 	struct attention_columns columns;
 	size_t head, first, n, value_step; /* columns of this tile */
-	const float *key, *value, *next;   /* of the tile; those of the next, or NULL */
+	const float *key, *value;	   /* of the tile */
 	struct attention_keys k;
 	size_t tile, keys;			      /* of the tile */
 	bool whole;				      /* all columns see all of them */
