@@ -143,6 +143,12 @@ double cost_optimizer(const struct node *n)
 	return 12 * elements(n->in[0]);
 }
 
+/* The rows, not the cache. */
+double cost_kv_write(const struct node *n)
+{
+	return elements(n->in[1]);
+}
+
 static double operand_bytes(const struct tensor *t)
 {
 	size_t size;

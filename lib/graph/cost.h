@@ -11,7 +11,7 @@
 op_cost_fn cost_elements, cost_input, cost_matmul, cost_matmul_acc, cost_grouped_matmul,
 	cost_grouped_matmul_dw, cost_norm, cost_attention, cost_attention_grad, cost_linear_ce,
 	cost_linear_ce_grad, cost_linear_ce_sum, cost_conv2d, cost_conv2d_dx, cost_conv2d_dw,
-	cost_pool, cost_resize, cost_optimizer;
+	cost_pool, cost_resize, cost_optimizer, cost_kv_write;
 
 /*
  * Bytes that the operands of N hold, read and written once each: what must be moved at least. Of a table that is used by index

@@ -23,8 +23,9 @@ enum plan_pass {
 	PLAN_EPILOGUE = 8,  /* activation, residual, accumulation into the product before */
 	PLAN_REUSE = 16,    /* memory of what has ended is used again */
 	PLAN_SEGMENTS = 32, /* chains of row-wise nodes run tile of rows by tile of rows */
+	PLAN_MEETINGS = 64, /* threads meet only before what needs another's work */
 };
-#define PLAN_ALL 63u
+#define PLAN_ALL 127u
 /* What the pass of this bit is called (`fold`); NULL past the last. */
 const char *plan_pass_name(int bit);
 

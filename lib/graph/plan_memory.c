@@ -311,6 +311,8 @@ int plan_places(struct plan *p)
 		result = find_places(p, last);
 		plan_segment_lives(p);
 	}
+	if (result == 0 && !(p->options.without & PLAN_MEETINGS))
+		result = plan_meetings(p);
 	for (int w = 0; w < PLAN_WHERES; w++)
 		free(last[w]);
 	return result == 0 ? give_offsets(p) : -1;

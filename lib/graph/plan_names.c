@@ -4,8 +4,8 @@
 
 const char *plan_pass_name(int bit)
 {
-	static const char *const names[] = { "fold",	 "merge", "in-place",
-					     "epilogue", "reuse", "segments" };
+	static const char *const names[] = { "fold",  "merge",	  "in-place", "epilogue",
+					     "reuse", "segments", "meetings" };
 
 	return bit >= 0 && bit < (int)(sizeof(names) / sizeof(*names)) ? names[bit] : NULL;
 }

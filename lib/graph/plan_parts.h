@@ -157,6 +157,9 @@ void plan_segment_lives(struct plan *p);
 uint64_t plan_segment_scratch(struct plan *p, struct plan_segment *g);
 void plan_run_segment(struct plan *p, const struct plan_segment *g, int part, int parts);
 
+/* --- plan_meet.c: where threads need not meet, once places are known; they live longer for it --- */
+int plan_meetings(struct plan *p);
+
 /* --- plan_move.c: where tensors are current, and moves between --- */
 int plan_moves(struct plan *p);
 

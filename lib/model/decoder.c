@@ -53,11 +53,12 @@ static struct tensor *attention(const struct decoder *d, struct tensor *x, uint3
 	struct tensor *q, *k, *v, *h;
 	struct lm_keys keys;
 
-	q = turned(d, heads(d, x, "self_attn.q_proj", c->n_heads), "self_attn.q_norm.weight",
-		   layer);
-	k = turned(d, heads(d, x, "self_attn.k_proj", c->n_kv_heads), "self_attn.k_norm.weight",
-		   layer);
+	/* The products of one row of x come together: nothing is waited for between them. */
+	q = heads(d, x, "self_attn.q_proj", c->n_heads);
+	k = heads(d, x, "self_attn.k_proj", c->n_kv_heads);
 	v = heads(d, x, "self_attn.v_proj", c->n_kv_heads);
+	q = turned(d, q, "self_attn.q_norm.weight", layer);
+	k = turned(d, k, "self_attn.k_norm.weight", layer);
 	keys = lm_cached(d->g, d->in, layer, k, v);
 	a.causal = !c->bidirectional;
 	a.window = c->layer_attention[layer] == HF_SLIDING ? c->window : 0;
