@@ -19,6 +19,7 @@
 #define PIECE	  8192
 #define ROWS	  192 /* without a band: a multiple of every GEMM_ROWS */
 #define COLUMNS	  192 /* and of every GEMM_COLUMNS */
+#define PLACES	  256 /* at a time: a right panel of them stays in L1, a left block in L2 */
 #define BAND_ROWS 128 /* a multiple of every CONV_LANES */
 #define TERMS	  288 /* a multiple of every CONV_SPREAD */
 #define FAR	  64  /* what taps may reach in a band */
@@ -95,7 +96,7 @@ struct block {
 
 /* Of a part: panels of both operands, and the sums; of a band, whose copy comes after it. */
 struct room {
-	float left[ROWS * GEMM_DEPTH], right[COLUMNS * GEMM_DEPTH], sums[ROWS * COLUMNS];
+	float left[ROWS * PLACES], right[COLUMNS * PLACES], sums[ROWS * COLUMNS];
 };
 
 struct band_room {
@@ -116,7 +117,7 @@ static ptrdiff_t dy_at(const struct weights *v, const struct block *b, size_t im
 static void pack_right(const struct weights *v, const struct block *b, size_t image, size_t place,
 		       size_t n, float *out)
 {
-	float lines[GEMM_COLUMNS][GEMM_DEPTH];
+	float lines[GEMM_COLUMNS][PLACES];
 
 	for (size_t j = 0; j < b->columns; j += GEMM_COLUMNS) {
 		for (size_t l = 0; l < GEMM_COLUMNS; l++)
@@ -127,7 +128,7 @@ static void pack_right(const struct weights *v, const struct block *b, size_t im
 				memset(lines[l], 0, n * sizeof(float));
 		for (size_t i = 0; i < n; i++)
 			for (size_t l = 0; l < GEMM_COLUMNS; l++)
-				out[j * GEMM_DEPTH + i * GEMM_COLUMNS + l] = lines[l][i];
+				out[j * PLACES + i * GEMM_COLUMNS + l] = lines[l][i];
 	}
 }
 
@@ -139,12 +140,12 @@ static void add_places(const struct weights *v, const struct block *b, size_t im
 	};
 
 	LEVEL_NAME(gemm_pack)
-	(&s, 0, b->rows, 0, n, GEMM_ROWS, GEMM_ROWS * GEMM_DEPTH, room->left);
+	(&s, 0, b->rows, 0, n, GEMM_ROWS, GEMM_ROWS * PLACES, room->left);
 	pack_right(v, b, image, place, n, room->right);
 	for (size_t j = 0; j < b->columns; j += GEMM_COLUMNS)
 		for (size_t i = 0; i < b->rows; i += GEMM_ROWS)
 			LEVEL_NAME(gemm_tile)
-	(room->left + i * GEMM_DEPTH, room->right + j * GEMM_DEPTH, n, room->sums + i * COLUMNS + j,
+	(room->left + i * PLACES, room->right + j * PLACES, n, room->sums + i * COLUMNS + j,
 	 COLUMNS);
 }
 
@@ -152,7 +153,7 @@ static void add_places(const struct weights *v, const struct block *b, size_t im
 static void dot_places(const struct weights *v, const struct block *b, size_t image, size_t place,
 		       size_t n, struct room *room)
 {
-	float *dy = room->left, *line = room->left + GEMM_DEPTH;
+	float *dy = room->left, *line = room->left + PLACES;
 	size_t padded = ceiling(n, SIMD_WIDTH) * SIMD_WIDTH;
 
 	operand_load(v->dy->dtype, operand_at(v->dy, dy_at(v, b, image, place)), dy, n);
@@ -190,9 +191,9 @@ static void sum_panels(const struct weights *v, const struct block *b, struct ro
 {
 	memset(v->rows == 1 ? room->right : room->sums, 0, sizeof(room->sums));
 	for (size_t image = b->piece * v->images_a_piece; image < last_image(v, b); image++)
-		for (size_t place = 0; place < v->places; place += GEMM_DEPTH)
+		for (size_t place = 0; place < v->places; place += PLACES)
 			(v->rows == 1 ? dot_places : add_places)(
-				v, b, image, place, least(GEMM_DEPTH, v->places - place), room);
+				v, b, image, place, least(PLACES, v->places - place), room);
 	for (size_t j = 0; j < b->columns && v->rows == 1; j++)
 		room->sums[j] = rows_sum(simd_load(room->right + j * SIMD_WIDTH));
 	for (size_t r = 0; r < b->rows; r++)

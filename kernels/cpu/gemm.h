@@ -23,7 +23,6 @@
 # define GEMM_LOW  4
 #endif
 #define GEMM_COLUMNS (2 * SIMD_WIDTH)
-#define GEMM_DEPTH   256 /* k at a time: a right panel of it stays in L1, a left block in L2 */
 #define GEMM_CHAIN \
  32 /* divides every block of quantized values, so that no cut of k is within one */
 #define GEMM_CHUNK \
