@@ -66,9 +66,14 @@ SIMD_INLINE struct gemm_blocks gemm_blocks(const struct kernel_caches *caches)
 /* N in as few pieces of at most MOST as there can be, all nearly of one size, whole multiples of STEP. */
 SIMD_INLINE size_t gemm_even(size_t n, size_t most, size_t step)
 {
-	size_t pieces = (n + most - 1) / most, each = pieces ? (n + pieces - 1) / pieces : 0;
+	size_t pieces, each;
 
-	return n <= step ? step : (each + step - 1) / step * step;
+	/* MOST may be 0 where N is. */
+	if (n <= step)
+		return step;
+	pieces = (n + most - 1) / most;
+	each = (n + pieces - 1) / pieces;
+	return (each + step - 1) / step * step;
 }
 
 /* Of a slice of K, in whole blocks of BLOCK. */
