@@ -35,7 +35,7 @@ struct peak_loop {
 	void (*multiply)(size_t rounds, float *x);
 };
 
-#define PEAK_READS   3
+#define PEAK_READS   4
 #define PEAK_UPDATES 3
 #define PEAK_WRITES  2
 

@@ -104,6 +104,7 @@ SIMD_INLINE float move(const struct peak_move *m, int reads, int updates, int wr
 #define MIXES(X) \
  X(1, 0, 0)      \
  X(2, 0, 0)      \
+ X(4, 0, 0)      \
  X(0, 0, 1) X(1, 0, 1) X(2, 0, 1) X(3, 0, 1) X(3, 0, 2) X(0, 1, 0) X(1, 1, 0) X(1, 2, 0) X(1, 3, 0)
 
 float LEVEL_NAME(peak_move)(const struct peak_move *m)

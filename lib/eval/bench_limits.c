@@ -49,15 +49,21 @@ int bench_peaks(const struct bench *b)
 
 /* --- memory --- */
 
+/* A core's prefetch may bring several streams faster than one: of Zen 3 one 22 GB/s, four 35. */
 static const struct {
 	const char *name;
 	int counts[3]; /* reads, updates, writes */
 	bool stream;
 } mixes[] = {
-	{ "read", { 1, 0, 0 }, false },		  { "write", { 0, 0, 1 }, false },
-	{ "write streaming", { 0, 0, 1 }, true }, { "copy", { 1, 0, 1 }, false },
-	{ "copy streaming", { 1, 0, 1 }, true },  { "a += b", { 1, 1, 0 }, false },
-	{ "c = a + b", { 2, 0, 1 }, false },	  { "c = a + b streaming", { 2, 0, 1 }, true },
+	{ "read", { 1, 0, 0 }, false },
+	{ "read by four", { 4, 0, 0 }, false },
+	{ "write", { 0, 0, 1 }, false },
+	{ "write streaming", { 0, 0, 1 }, true },
+	{ "copy", { 1, 0, 1 }, false },
+	{ "copy streaming", { 1, 0, 1 }, true },
+	{ "a += b", { 1, 1, 0 }, false },
+	{ "c = a + b", { 2, 0, 1 }, false },
+	{ "c = a + b streaming", { 2, 0, 1 }, true },
 };
 #define N_MIXES (sizeof(mixes) / sizeof(mixes[0]))
 
