@@ -11,10 +11,11 @@
  *		which the next columns need again, stay in the other half. Twice as many columns (Zen 3, 512 kB and 16 MB: 512
  *		to 1024) were up to 8 % slower on two threads
  *
- * k is cut (gemm_depth) only where its right panel would take more than twice L1, since sums of one slice stay in registers: up to there the
- * panel passes from L2 for every tile, which a tile's multiply-adds hide (Zen 3: k of 352 to 512 9 to 16 % faster whole than in
- * two, 576 to 1024 1 to 10 %). Slices are no multiples of 64: panels side by side would begin in one set of L1, and packing writes 16 of them at
- * once (384 x 384 x 4096: 8.0 ms by 320, 6.8 by 344).
+ * ROWS and COLUMNS are reckoned for slices of that DEPTH. k is cut (gemm_depth) only where its right panel would take more than
+ * twice L1, since sums of one slice stay in registers: up to there the panel passes from L2 for every tile, which the products of a
+ * tile hide (Zen 3: k of 352 to 512 9 to 16 % faster whole than in two, 576 to 1024 1 to 10 %). Slices are no multiples of 64:
+ * panels side by side would begin in one set of L1, and packing writes 16 of them at once (384 x 384 x 4096 on two threads: 8.1 ms
+ * by 320, 7.7 by 344).
  *
  * Each sum is one chain of multiply-adds in the order of k, or chains of GEMM_CHAIN, of which a slice has whole ones, whatever DEPTH is
  * (gemm.h): no size changes a bit of a result, and a run goes on to the same bits on a machine of other caches.
