@@ -84,7 +84,7 @@ static void *make_cache(const struct trial *t, const struct operands *o, uint64_
 
 /*
  * Pages of two texts in turn, out of order, one of them missing, the last tile of each not whole, a key of one text among the other's;
- * queries of either, the later ones further back.
+ * queries of either, the later ones further back, and one of a text of which there is no key.
  */
 static void place(struct operands *o)
 {
@@ -101,6 +101,7 @@ static void place(struct operands *o)
 		o->q_documents[i] = i % 3 == 1;
 		o->q_positions[i] = i % 3 == 1 ? 90 - i : 262 - 20 * i;
 	}
+	o->q_documents[2] = 7;
 }
 
 static struct kernel_tensor matrix(void *data, enum dtype t, size_t rows, size_t heads, size_t dim)
