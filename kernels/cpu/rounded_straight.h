@@ -25,23 +25,26 @@ struct straight_lines {
 
 /* --- scales --- */
 
-/* Four bytes at AT of lines L to L + 3: lane i is the right one of 16 bytes that begin 4 i before, which lie within the lines. */
-SIMD_INLINE __m128i straight_four_words(struct straight_lines b, size_t l, size_t at)
+/*
+ * Four bytes at AT of lines L, L + 1, L + GAP and L + GAP + 1: lane i is the right one of 16 bytes that begin 4 i before, which lie
+ * within the lines.
+ */
+SIMD_INLINE __m128i straight_four_words(struct straight_lines b, size_t l, size_t gap, size_t at)
 {
-	const uint8_t *p = b.p + l * b.stride + at;
+	const uint8_t *p = b.p + l * b.stride + at, *q = p + gap * b.stride;
 	const size_t s = b.stride;
 	__m128i v = _mm_loadu_si128((const void *)p);
 
 	v = _mm_blend_epi32(v, _mm_loadu_si128((const void *)(p + s - 4)), 2);
-	v = _mm_blend_epi32(v, _mm_loadu_si128((const void *)(p + 2 * s - 8)), 4);
-	return _mm_blend_epi32(v, _mm_loadu_si128((const void *)(p + 3 * s - 12)), 8);
+	v = _mm_blend_epi32(v, _mm_loadu_si128((const void *)(q - 8)), 4);
+	return _mm_blend_epi32(v, _mm_loadu_si128((const void *)(q + s - 12)), 8);
 }
 
 /* Of all lines. */
 SIMD_INLINE rint32 straight_words(struct straight_lines b, size_t at)
 {
-	return (rint32)_mm256_set_m128i(straight_four_words(b, 4, at),
-					straight_four_words(b, 0, at));
+	return (rint32)_mm256_set_m128i(straight_four_words(b, 4, 2, at),
+					straight_four_words(b, 0, 2, at));
 }
 
 /* What every group of a block makes its scale of: words[i]'s byte j belongs to group 4 i + j. */
@@ -51,15 +54,14 @@ struct straight_scales {
 	rint32 fifths; /* of q5_0 and q5_1 */
 };
 
-/* The f16 at AT and at AT + 2 of each line. */
+/* The f16 at AT and at AT + 2 of each line: pairs of lines 0, 1, 4, 5 and of 2, 3, 6, 7, which one shuffle takes apart. */
 SIMD_INLINE void straight_halves(struct straight_lines b, size_t at, rfloat *first, rfloat *second)
 {
-	const __m128i apart = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
-	__m128i low = _mm_shuffle_epi8(straight_four_words(b, 0, at), apart);
-	__m128i high = _mm_shuffle_epi8(straight_four_words(b, 4, at), apart);
+	__m256 even = _mm256_cvtph_ps(straight_four_words(b, 0, 4, at));
+	__m256 odd = _mm256_cvtph_ps(straight_four_words(b, 2, 4, at));
 
-	*first = (rfloat)_mm256_cvtph_ps(_mm_unpacklo_epi64(low, high));
-	*second = (rfloat)_mm256_cvtph_ps(_mm_unpackhi_epi64(low, high));
+	*first = (rfloat)_mm256_shuffle_ps(even, odd, 0x88);
+	*second = (rfloat)_mm256_shuffle_ps(even, odd, 0xdd);
 }
 
 /* kernels/cpu/quants.h's quant_scales_k4 and quant_scales_k3, of eight lines. */
