@@ -131,18 +131,32 @@ static void stretches(const struct kernel_call *c, const struct work *w, size_t 
 }
 #endif
 
-/* Where columns FROM to TO - 1 of one row, as far as they make eight equal stretches, end. */
+#if ROUNDED_LINES == 8
+/*
+ * How many of N lines one of eight stretches takes. Where they lay a multiple of 4096 bytes apart, all would meet in one set of the
+ * innermost cache, which has eight ways or a few more: a line less for each then. (Zen 3: q4_1 of 1536 by 1024 23.6 to 25.2 GB/s.)
+ */
+static size_t span_of(const struct work *w, size_t n)
+{
+	size_t span = n / 8;
+
+	return span > 1 && span * w->unit_bytes % 4096 == 0 ? span - 1 : span;
+}
+#endif
+
+/* Where columns FROM to TO - 1 of one row, as far as eight equal stretches take them, end. */
 static size_t by_lines(const struct kernel_call *c, const struct work *w, size_t from, size_t to)
 {
 #if ROUNDED_LINES == 8
-	const size_t span = (to - from) / 8;
-
 	if (w->p->m > 1 || !is_taken_apart(w->p->b->dtype))
 		return from;
-	for (size_t j = 0; j < span; j += STRETCH_COLUMNS)
-		stretches(c, w, from + j, span,
-			  span - j < STRETCH_COLUMNS ? span - j : STRETCH_COLUMNS);
-	return from + 8 * span;
+	for (size_t span; to - from >= 8; from += 8 * span) {
+		span = span_of(w, to - from);
+		for (size_t j = 0; j < span; j += STRETCH_COLUMNS)
+			stretches(c, w, from + j, span,
+				  span - j < STRETCH_COLUMNS ? span - j : STRETCH_COLUMNS);
+	}
+	return from;
 #else
 	(void)c, (void)w, (void)to;
 	return from;

@@ -436,7 +436,7 @@ static void check_exactness(enum level level)
 
 /*
  * One row takes lines of w, more take panels, many are rounded apart; columns end within a group of lines and within a tile, k takes
- * one stretch or several, rows one share of the panels or two, four, two and one together. Blocks of one row go by fours, at most 64 at a time.
+ * one stretch or several, rows one share of the panels or two, four, two and one together. Lines of one row lie whole pages apart (261), or not.
  */
 static void check_rounded(enum dtype type, enum level level, bool pack)
 {
@@ -450,6 +450,7 @@ static void check_rounded(enum dtype type, enum level level, bool pack)
 		{ 41, 70, 256 / block + 2 }, { 1, 43, 1792 / block },
 		{ 3, 43, 1792 / block },     { 131, 9, 1 },
 		{ 1, 19, 2304 / block + 3 }, { 7, 150, 1 },
+		{ 1, 261, 2048 / block },
 	};
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
