@@ -37,7 +37,7 @@ static void load_sums(const struct attention_grad *g, const struct attention_blo
 		      size_t first, size_t n)
 {
 	const struct kernel_tensor *lse = &g->c->in[ATTENTION_LSE];
-	float *out = attention_room_at(g).p;
+	float *out = attention_room_at(g, 0).p;
 
 	b->finite[1] = 1;
 	for (size_t c = 0; c < ATTENTION_TILE; c++) {
@@ -99,8 +99,9 @@ static void load_keys(struct attention_pair *w)
 	attention_load_keys(t, t->k, &w->k, w->head, w->tile, w->keys, g->step, w->r.key);
 	w->finite = attention_scaled(w->r.key, ATTENTION_TILE * g->step, 1);
 	attention_turn(w->r.key, t->dim, g->step, w->r.key_across);
-	attention_load_keys(t, t->v, &w->k, w->head, w->tile, w->keys, g->value_step, w->r.value);
-	attention_turn(w->r.value, t->value_dim, g->value_step, w->r.value_across);
+	/* Of the values only the panels are wanted. */
+	attention_load_keys(t, t->v, &w->k, w->head, w->tile, w->keys, g->value_step, w->r.dv);
+	attention_turn(w->r.dv, t->value_dim, g->value_step, w->r.value_across);
 	memset(w->r.dk, 0, ATTENTION_TILE * g->step * sizeof(float));
 	memset(w->r.dv, 0, ATTENTION_TILE * g->value_step * sizeof(float));
 }
@@ -191,11 +192,12 @@ static float *begin_queries(const struct attention_pair *w, size_t range)
 	return dq;
 }
 
-static void run_pair(struct attention_pair *w, size_t range)
+static void run_pair(struct attention_pair *w, size_t block, size_t range)
 {
 	const struct attention_grad *g = w->g;
-	bool last = w->block + 1 == g->t.blocks;
+	bool last = block + 1 == g->t.blocks;
 
+	w->block = block;
 	w->q = attention_block_at(g, w->head, w->block);
 	w->columns = attention_in_tile(g->t.columns, w->block);
 	w->next = last ? NULL : attention_block_at(g, w->head, w->block + 1).q;
@@ -221,21 +223,39 @@ static void put_keys(const struct attention_pair *w, const float *rows, size_t s
 		put_row(out, w->tile * ATTENTION_TILE + j, w->head, rows + j * step);
 }
 
+static void begin_keys(struct attention_pair *w, const struct attention_grad *g, size_t head,
+		       size_t tile, size_t turn)
+{
+	*w = (struct attention_pair){ .g = g, .head = head, .tile = tile };
+	w->r = attention_room_at(g, turn);
+	w->k = attention_keys_at(g);
+	load_keys(w);
+}
+
+static void finish_keys(const struct attention_pair *w)
+{
+	const struct attention_grad *g = w->g;
+
+	for (size_t i = 0; i < w->keys * g->step; i++)
+		w->r.dk[i] *= (float)ATTENTION_LN_2;
+	put_keys(w, w->r.dk, g->step, &g->c->out[1]);
+	put_keys(w, w->r.dv, g->value_step, &g->c->out[2]);
+}
+
 static void run_range(const struct attention_grad *g, size_t head, size_t range)
 {
-	struct attention_pair w = { .g = g, .head = head };
+	struct attention_pair w[ATTENTION_TOGETHER];
+	size_t n;
 
-	w.r = attention_room_at(g);
-	w.k = attention_keys_at(g);
 	memset(attention_begun_at(g, range, head, 0), 0, g->t.blocks * sizeof(int32_t));
-	for (w.tile = range; w.tile < g->t.tiles; w.tile += g->ranges) {
-		load_keys(&w);
-		for (w.block = 0; w.block < g->t.blocks; w.block++)
-			run_pair(&w, range);
-		for (size_t i = 0; i < w.keys * g->step; i++)
-			w.r.dk[i] *= (float)ATTENTION_LN_2;
-		put_keys(&w, w.r.dk, g->step, &g->c->out[1]);
-		put_keys(&w, w.r.dv, g->value_step, &g->c->out[2]);
+	for (size_t tile = range; tile < g->t.tiles; tile += n * g->ranges) {
+		for (n = 0; n < ATTENTION_TOGETHER && tile + n * g->ranges < g->t.tiles; n++)
+			begin_keys(&w[n], g, head, tile + n * g->ranges, n);
+		for (size_t block = 0; block < g->t.blocks; block++)
+			for (size_t i = 0; i < n; i++)
+				run_pair(&w[i], block, range);
+		for (size_t i = 0; i < n; i++)
+			finish_keys(&w[i]);
 	}
 }
 
