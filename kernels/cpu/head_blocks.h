@@ -61,12 +61,17 @@ SIMD_INLINE void head_tile(const struct head_product *p, size_t i, size_t j, siz
 	LEVEL_NAME(gemm_tile_ends)(p->left + i * p->depth + k * GEMM_ROWS, right, kn, &e);
 }
 
+/* Of no depth too, whose sums are 0. */
 SIMD_INLINE void head_multiply(const struct head_product *p)
 {
-	for (size_t k = 0; k < p->depth; k += p->slice)
+	size_t k = 0;
+
+	do {
 		for (size_t j = 0; j < p->columns; j += GEMM_COLUMNS)
 			for (size_t i = 0; i < p->rows; i += GEMM_ROWS)
 				head_tile(p, i, j, k, head_least(p->slice, p->depth - k));
+		k += p->slice;
+	} while (k < p->depth);
 }
 
 /* Rows FIRST to FIRST + N - 1 of T, a matrix, as panels of WIDTH rows over all its columns. */

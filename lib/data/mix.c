@@ -76,7 +76,11 @@ static int add_part(struct mix *m, struct token_pack *p, uint32_t weight)
 	m->parts[m->n++] = part;
 	m->total += weight;
 	if (windows_n(part.windows) == 0)
-		return err_set(ERR_ARGUMENT, "%s: has no window", token_pack_name(p));
+		return err_set(ERR_ARGUMENT,
+			       "%s: has no window, of %" PRIu64 " documents: pack-tokens shares "
+			       "out whole ones, so give it more text, a larger share, or text cut "
+			       "smaller (cat-docs --split=blank)",
+			       token_pack_name(p), token_pack_info(p)->n_documents);
 	return 0;
 }
 

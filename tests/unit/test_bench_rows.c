@@ -184,7 +184,7 @@ static void test_counts(void)
 	counts(OP_ADD, "8x5 5", DTYPE_F32, 40, 180, 0, 160);
 	counts(OP_ADAMW, "10 f32:10 f32:10+ f32:10 f32:4+", DTYPE_F32, 120, 56, 120, 0);
 	counts(OP_GATHER_ROWS, "100x8 i32:3<100", DTYPE_F32, 24, 108, 0, 96);
-	counts(OP_KV_WRITE, "100x2x8 3x2x8 i32:3#", DTYPE_F32, 1600, 204, 0, 192);
+	counts(OP_KV_WRITE, "100x2x8 3x2x8 i32:3#", DTYPE_F32, 48, 204, 0, 192);
 	counts(OP_SCATTER_ACC, "100x8 3x8 i32:3<100", DTYPE_F32, 800, 108, 96, 0);
 	counts(OP_FILL, "", DTYPE_BF16, 4194304, 0, 0, 2 * 4194304);
 	/* 3 queries over 5 keys see 3, 4 and 5 of them. */
