@@ -79,7 +79,7 @@ static int add_part(struct mix *m, struct token_pack *p, uint32_t weight)
 		return err_set(ERR_ARGUMENT,
 			       "%s: has no window, of %" PRIu64 " documents: pack-tokens shares "
 			       "out whole ones, so give it more text, a larger share, or text cut "
-			       "smaller (cat-docs --split=blank)",
+			       "smaller (cat-docs --split=blank, line or form-feed)",
 			       token_pack_name(p), token_pack_info(p)->n_documents);
 	return 0;
 }
