@@ -87,7 +87,7 @@ SIMD_INLINE size_t gemm_depth(const struct kernel_caches *caches, size_t k, size
 	if (k > most)
 		most = gemm_fill(l1 / 4 * 3, GEMM_COLUMNS, step, GEMM_DEPTH_MOST);
 	depth = gemm_even(k, most, step);
-	return depth < k && depth % 64 == 0 && 64 % step == 0 && step < 64 ? depth + step : depth;
+	return depth < k && depth % 64 == 0 && step < 64 ? depth + step : depth;
 }
 
 /*

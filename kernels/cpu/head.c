@@ -147,13 +147,12 @@ static void block_products(const struct head *h, const float *left, size_t rows,
 			   struct room *r)
 {
 	rows = head_round_up(rows, GEMM_ROWS);
-	head_multiply(&(struct head_product){ .left = left,
+	head_multiply(h->c->caches,
+		      &(struct head_product){ .left = left,
 					      .right = r->words,
 					      .rows = rows,
 					      .columns = head_round_up(n, GEMM_COLUMNS),
 					      .depth = h->width,
-					      .right_step = h->width * GEMM_COLUMNS,
-					      .slice = gemm_depth(h->c->caches, h->width, 1),
 					      .first = true,
 					      .sums = r->z,
 					      .step = HEAD_WORDS });
@@ -312,25 +311,21 @@ static void add_products(const struct head *h, size_t row, size_t rows, size_t w
 	for (size_t i = 0; i < rows; i++)
 		if (!h->loss->live(h, row + i))
 			head_leave_out(r->right, columns, rows, i);
-	head_multiply(&(struct head_product){ .left = r->slopes,
-					      .right = r->right,
-					      .rows = words,
-					      .columns = columns,
-					      .depth = rows,
-					      .right_step = rows * GEMM_COLUMNS,
-					      .slice = gemm_depth(h->c->caches, rows, 1),
-					      .sums = r->sums,
-					      .step = columns });
+	head_multiply(h->c->caches, &(struct head_product){ .left = r->slopes,
+							    .right = r->right,
+							    .rows = words,
+							    .columns = columns,
+							    .depth = rows,
+							    .sums = r->sums,
+							    .step = columns });
 	head_pack_rows(&dz, 0, rows, GEMM_ROWS, r->slopes);
-	head_multiply(&(struct head_product){ .left = r->slopes,
-					      .right = r->across,
-					      .rows = rows,
-					      .columns = columns,
-					      .depth = words,
-					      .right_step = words * GEMM_COLUMNS,
-					      .slice = gemm_depth(h->c->caches, words, 1),
-					      .sums = dx + row * columns,
-					      .step = columns });
+	head_multiply(h->c->caches, &(struct head_product){ .left = r->slopes,
+							    .right = r->across,
+							    .rows = rows,
+							    .columns = columns,
+							    .depth = words,
+							    .sums = dx + row * columns,
+							    .step = columns });
 }
 
 /* dw and dbias of words WORD to WORD + WORDS - 1, and what they add to DX. */

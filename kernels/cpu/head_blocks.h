@@ -37,14 +37,13 @@ SIMD_INLINE size_t head_most(size_t a, size_t b)
 struct head_product {
 	const float *left, *right;
 	size_t rows, columns, depth;
-	size_t right_step; /* from panel to panel, at least DEPTH lines of GEMM_COLUMNS */
-	size_t slice;	   /* of DEPTH at a time (gemm_blocks.h) */
-	bool first;	   /* sums begin with 0, else with what is there */
+	size_t panel; /* lines of a right panel, of which DEPTH are taken; 0: it has no more */
+	bool first;   /* sums begin with 0, else with what is there */
 	float *sums;
 	size_t step; /* from row to row */
 };
 
-/* Tile I of the rows and the panel at column J over KN from K on; lines that the next tile needs are asked for. */
+/* Tile I of the rows and the right panel of column J over KN from K on; lines that the next tile needs are asked for. */
 SIMD_INLINE void head_tile(const struct head_product *p, size_t i, size_t j, size_t k, size_t kn)
 {
 	float *sums = p->sums + i * p->step + j;
@@ -52,25 +51,27 @@ SIMD_INLINE void head_tile(const struct head_product *p, size_t i, size_t j, siz
 			       .from_step = (ptrdiff_t)p->step,
 			       .to = sums,
 			       .to_step = (ptrdiff_t)p->step };
-	const float *right = p->right + j / GEMM_COLUMNS * p->right_step + k * GEMM_COLUMNS;
+	const size_t panel = p->panel ? p->panel : p->depth;
+	const float *right = p->right + j * panel + k * GEMM_COLUMNS;
 
 	if (i + GEMM_ROWS < p->rows)
 		for (size_t r = GEMM_ROWS; r < 2 * GEMM_ROWS; r++)
 			__builtin_prefetch(sums + r * p->step, 1, 3);
-	gemm_ask(right + p->right_step, kn, i / GEMM_ROWS, head_tiles(p->rows));
+	gemm_ask(right + panel * GEMM_COLUMNS, kn, i / GEMM_ROWS, head_tiles(p->rows));
 	LEVEL_NAME(gemm_tile_ends)(p->left + i * p->depth + k * GEMM_ROWS, right, kn, &e);
 }
 
-/* Of no depth too, whose sums are 0. */
-SIMD_INLINE void head_multiply(const struct head_product *p)
+/* Of no depth too, whose sums are 0. CACHES as gemm_depth takes them. */
+SIMD_INLINE void head_multiply(const struct kernel_caches *caches, const struct head_product *p)
 {
+	const size_t slice = gemm_depth(caches, p->depth, 1);
 	size_t k = 0;
 
 	do {
 		for (size_t j = 0; j < p->columns; j += GEMM_COLUMNS)
 			for (size_t i = 0; i < p->rows; i += GEMM_ROWS)
-				head_tile(p, i, j, k, head_least(p->slice, p->depth - k));
-		k += p->slice;
+				head_tile(p, i, j, k, head_least(slice, p->depth - k));
+		k += slice;
 	} while (k < p->depth);
 }
 

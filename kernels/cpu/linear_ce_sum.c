@@ -106,8 +106,6 @@ static void make_block(const struct sum *s, size_t first, size_t n, size_t b, fl
 	struct head_product p = { .right = r->words,
 				  .columns = head_round_up(words, GEMM_COLUMNS),
 				  .depth = s->width,
-				  .right_step = s->width * GEMM_COLUMNS,
-				  .slice = gemm_depth(s->c->caches, s->width, 1),
 				  .first = true,
 				  .step = HEAD_WORDS };
 
@@ -117,7 +115,7 @@ static void make_block(const struct sum *s, size_t first, size_t n, size_t b, fl
 		p.rows = head_least(HEAD_ROWS, n - row);
 		p.left = r->left + row * s->width;
 		p.sums = z + row * HEAD_WORDS;
-		head_multiply(&p);
+		head_multiply(s->c->caches, &p);
 		for (size_t i = row; i < row + p.rows; i++)
 			see_row(s, first + i, b, z + i * HEAD_WORDS, r->bias, &seen[i]);
 	}
@@ -182,22 +180,20 @@ static void slope_products(const struct sum *s, size_t row, size_t n, size_t gro
 
 	LEVEL_NAME(gemm_pack)(&turned, 0, words, 0, n, GEMM_ROWS, GEMM_ROWS * n, r->slopes);
 	p.right = r->right + row * GEMM_COLUMNS;
-	p.right_step = group_rows * GEMM_COLUMNS;
+	p.panel = group_rows;
 	p.rows = words;
 	p.depth = n;
 	p.first = row == 0;
 	p.sums = r->sums;
-	p.slice = gemm_depth(s->c->caches, p.depth, 1);
-	head_multiply(&p);
+	head_multiply(s->c->caches, &p);
 	head_pack_rows(&dz, 0, n, GEMM_ROWS, r->slopes);
 	p.right = r->across;
-	p.right_step = words * GEMM_COLUMNS;
+	p.panel = 0;
 	p.rows = n;
 	p.depth = words;
 	p.first = begins;
 	p.sums = dx + row * s->columns;
-	p.slice = gemm_depth(s->c->caches, p.depth, 1);
-	head_multiply(&p);
+	head_multiply(s->c->caches, &p);
 }
 
 /* --- phases --- */

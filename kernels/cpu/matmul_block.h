@@ -54,10 +54,10 @@ SIMD_INLINE bool by_chains(const struct product *p)
 
 /* Where the sums of a block go after the last slice of k. */
 struct result {
-	const struct kernel_tensor *out,
-		*plus;	       /* PLUS: a residual, or what is accumulated to; or NULL */
-	ptrdiff_t at, plus_at; /* of the first row and column */
-	bool direct;	       /* from registers, where no more than PLUS is added */
+	const struct kernel_tensor *out;
+	const struct kernel_tensor *plus; /* a residual, or what is accumulated to; or NULL */
+	ptrdiff_t at, plus_at;		  /* of the first row and column */
+	bool direct;			  /* from registers, where no more than PLUS is added */
 };
 
 SIMD_INLINE bool is_plain(const struct kernel_tensor *t)

@@ -129,9 +129,7 @@ static void stretches(const struct kernel_call *c, const struct work *w, size_t 
 	for (size_t l = 0; l < 8; l++)
 		epilogue_row(c, w->p, 0, 0, first + l * span, n, out[l]);
 }
-#endif
 
-#if ROUNDED_LINES == 8
 /*
  * How many of N lines one of eight stretches takes. Where they lay a multiple of 4096 bytes apart, all would meet in one set of the
  * innermost cache, which has eight ways or a few more: a line less for each then. (Zen 3: q4_1 of 1536 by 1024 23.6 to 25.2 GB/s.)
