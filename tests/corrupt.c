@@ -3,9 +3,10 @@
  *
  * A child takes a batch of mutations and writes the number of the one at hand into memory that it
  * shares with its parent; so when it dies, the parent knows of which, notes it, and goes on with
- * the next. Time is CPU time, since the machine may be busy, with a much longer alarm for a reader
- * that sleeps. Memory is held by RLIMIT_AS, or, under a sanitizer, whose shadow no such limit
- * survives, counted by its allocation hooks; those also find what a reader leaves behind.
+ * the next. Time is CPU time, since the machine may be busy, with a much longer count of seconds
+ * for a reader that sleeps; those in which the process is stopped or frozen do not count. Memory is
+ * held by RLIMIT_AS, or, under a sanitizer, whose shadow no such limit survives, counted by its
+ * allocation hooks; those also find what a reader leaves behind.
  */
 #define _GNU_SOURCE
 
@@ -42,6 +43,7 @@
 #define BATCH		   1000
 #define SECONDS		   (SANITIZED ? 10 : 1)
 #define WALL_SECONDS	   60
+#define ASLEEP		   250 /* exit status of a child whose reader does not return */
 #define MOST_FAILURES	   5
 #define STACK_LIMIT	   ((size_t)8 << 20)
 #define NOT_SET		   "the reader set no error"
@@ -193,15 +195,32 @@ static void limit_process(void)
 	}
 	setrlimit(RLIMIT_CORE, &core);
 	signal(SIGPROF, SIG_DFL);
-	signal(SIGALRM, SIG_DFL);
+}
+
+static volatile sig_atomic_t seconds_left;
+
+/* Of the alarms that come while the process is stopped one is left when it goes on. */
+static void on_second(int signal)
+{
+	if (--seconds_left == 0)
+		_exit(ASLEEP);
+}
+
+static void count_seconds(void)
+{
+	struct sigaction a = { .sa_handler = on_second, .sa_flags = SA_RESTART };
+
+	sigemptyset(&a.sa_mask);
+	sigaction(SIGALRM, &a, NULL);
 }
 
 static void start_clock(void)
 {
-	struct itimerval cpu = { { 0, 0 }, { SECONDS, 0 } };
+	struct itimerval cpu = { { 0, 0 }, { SECONDS, 0 } }, second = { { 1, 0 }, { 1, 0 } };
 
+	seconds_left = WALL_SECONDS;
 	setitimer(ITIMER_PROF, &cpu, NULL);
-	alarm(WALL_SECONDS);
+	setitimer(ITIMER_REAL, &second, NULL);
 }
 
 /* What is wrong with the error that the reader left, or NULL. */
@@ -253,6 +272,7 @@ static _Noreturn void run_batch(struct job *job, uint64_t from, uint64_t past)
 	size_t before, now;
 
 	limit_process();
+	count_seconds();
 	limit_memory(job);
 	/* Whatever the reader sets up once is set up here. */
 	if (from) {
@@ -279,7 +299,7 @@ static void describe(char *out, size_t room, const struct report *r, int status)
 		snprintf(out, room, "%s", r->wrong);
 	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF)
 		snprintf(out, room, "took more than %d s", SECONDS);
-	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+	else if (WIFEXITED(status) && WEXITSTATUS(status) == ASLEEP)
 		snprintf(out, room, "did not return in %d s", WALL_SECONDS);
 	else if (WIFSIGNALED(status))
 		snprintf(out, room, "died of signal %d (%s)", WTERMSIG(status),
