@@ -21,7 +21,7 @@ ifdef DEBUG
 CFLAGS  := -O0 -g3
 endif
 ifdef SANITIZE
-CFLAGS  := -O1 -g3 -fno-omit-frame-pointer -fsanitize=$(SANITIZE) -fno-sanitize-recover=all
+CFLAGS  := -O1 -g1 -fno-omit-frame-pointer -fsanitize=$(SANITIZE) -fno-sanitize-recover=all
 LDFLAGS += -fsanitize=$(SANITIZE)
 BUILD   := build/$(subst $(comma),-,$(SANITIZE))
 endif

@@ -59,11 +59,11 @@ static void join_axes(const struct kernel_call *c, struct axes *out)
 	out->n = 0;
 	for (int i = 0; i < x->n_axes; i++) {
 		bool folded = a->axes >> i & 1;
-		struct group *last = &out->at[out->n - 1];
+		struct group *last = out->n ? &out->at[out->n - 1] : NULL;
 
 		if (x->shape[i] == 1)
 			continue;
-		if (out->n && out->folded[out->n - 1] == folded &&
+		if (last && out->folded[out->n - 1] == folded &&
 		    last->step == x->stride[i] * (ptrdiff_t)x->shape[i]) {
 			last->n *= x->shape[i];
 			last->step = x->stride[i];
