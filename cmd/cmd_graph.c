@@ -23,18 +23,23 @@ static bool strict_by_environment(void)
 	return value && *value && strcmp(value, "0") != 0;
 }
 
-static unsigned pass_of(const char *word)
+static _Noreturn void refuse_pass(const char *word)
 {
 	struct buffer names = { 0 };
 
-	for (int bit = 0; plan_pass_name(bit); bit++) {
-		if (strcmp(plan_pass_name(bit), word) == 0)
-			return 1u << bit;
+	for (int bit = 0; plan_pass_name(bit); bit++)
 		buffer_format(&names, "%s%s", bit ? ", " : "", plan_pass_name(bit));
-	}
 	cmd_check(buffer_check(&names));
 	buffer_put_u8(&names, 0);
 	cmd_misuse("--without: '%s' is not one of %s", word, names.data);
+}
+
+static unsigned pass_of(const char *word)
+{
+	for (int bit = 0; plan_pass_name(bit); bit++)
+		if (strcmp(plan_pass_name(bit), word) == 0)
+			return 1u << bit;
+	refuse_pass(word);
 }
 
 const struct backend *cmd_device(void)

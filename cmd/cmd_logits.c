@@ -52,6 +52,8 @@ void cmd_windows_read(struct cmd_windows *w, const struct cmd_lm *lm, uint32_t c
 		size_t some =
 			d.n < cmd_logits.max_tokens - n ? d.n : (size_t)cmd_logits.max_tokens - n;
 
+		if (some == 0) /* an empty document, whose ids are nowhere */
+			continue;
 		cmd_check(mem_grow(&w->ids, &ids_capacity, n + some + 1, sizeof(*w->ids)));
 		memcpy(w->ids + n, d.ids, some * sizeof(*w->ids));
 		add_windows(w, &capacity, some, context);
