@@ -83,13 +83,22 @@ static enum dtype type_of(const char *option, const char *word)
 	return t;
 }
 
-static void take_type(char *text)
+/* PATTERN=TYPE, cut at EQUALS. */
+static void take_rule(const char *text, const char *equals)
 {
-	char *equals = strrchr(text, '=');
+	char *pattern = mem_copy(text, (size_t)(equals - text));
+
+	if (!pattern)
+		cmd_die("%s", err_text());
+	rules[n_rules++] = (struct quantize_rule){ pattern, type_of("--type", equals + 1) };
+}
+
+static void take_type(const char *text)
+{
+	const char *equals = strrchr(text, '=');
 
 	if (equals) {
-		*equals = '\0';
-		rules[n_rules++] = (struct quantize_rule){ text, type_of("--type", equals + 1) };
+		take_rule(text, equals);
 		return;
 	}
 	if (mix)
@@ -109,13 +118,8 @@ static void take_types(void)
 	rules = mem_new(types.n, sizeof(*rules));
 	if (!rules)
 		cmd_die("%s", err_text());
-	for (size_t i = 0; i < types.n; i++) {
-		char *text = mem_copy(types.items[i], strlen(types.items[i]));
-
-		if (!text)
-			cmd_die("%s", err_text());
-		take_type(text);
-	}
+	for (size_t i = 0; i < types.n; i++)
+		take_type(types.items[i]);
 }
 
 static void check_options(char **operands, int n)
