@@ -1,13 +1,10 @@
 /*
  * kernels/cpu/matmul_packed.h - products of rounded rows by weights that are kept in a form of our own
  *
- * ROUNDED_LINES lines of the weight lie together, block by block: their scales, their offsets, then their bytes, the fours of all
- * lines side by side, as many bits to a value as in the weight's own form: nothing is turned for a row of x, which reads four streams.
- * More rows take panels (rounded_work.h), which are made of it. Of a type with
- *
- *	4 bits: byte i of vector v holds four v in its low, four v + 4 in its high half
- *	5 bits: that of 4 bits, then one vector whose bit v is the fifth bit of four v
- *	8 bits: as they are
+ * ROUNDED_LINES lines of the weight lie together, block by block: their f16 scales, their f16 offsets, then the words (four bytes) of
+ * what else a block has, in its order, those of all lines side by side. So it takes as many bytes as the weight, and nothing is turned for
+ * a row of x, which reads four streams. More rows take panels (rounded_work.h), which are made of it. Of q5_0 and q5_1 the word of fifth
+ * bits is put in another order: byte i has in bit v that of value 4 v + i, so that a shift brings those of a four to their places.
  *
  * Bits of results are those of matmul_rounded.h. Phase 0 makes the form, which a plan keeps (kernel.h).
  */
@@ -16,19 +13,42 @@
 
 #include "kernels/cpu/rounded_work.h"
 
-#define STREAMS 4 /* stretches of lines that one row reads at the same time (rounded_straight.h) */
+/*
+ * X(name): the types that have a form. Blocks of q3_k and q6_k are not read from their first byte to their last, which a core would foresee, and took
+ * longer so than from the weight (Zen 3, two threads, 8,192 by 2,048 out of the caches: 468 to 378 us, 820 to 460).
+ */
+#define PACKED(X) X(Q4_0) X(Q4_1) X(Q5_0) X(Q5_1) X(Q8_0) X(Q2_K) X(Q4_K) X(Q5_K)
+
+#define STREAMS 4
 
 /* --- the form --- */
 
-/* Vectors of bytes of a block. */
-SIMD_INLINE size_t vectors_of(enum dtype t)
+SIMD_INLINE size_t halves_bytes(enum dtype t)
 {
-	return t == DTYPE_Q8_0 ? 8 : t == DTYPE_Q5_0 || t == DTYPE_Q5_1 ? 5 : 4;
+	return (quant_has_offset(t) ? 4 : 2) * ROUNDED_LINES;
 }
 
+/* Where the words of a block begin: those scales that they do not begin after end it. */
+SIMD_INLINE size_t words_at(enum dtype t)
+{
+	return quant_d_at(t) ? 0 : quant_has_offset(t) ? 4 : 2;
+}
+
+SIMD_INLINE size_t words_of(enum dtype t)
+{
+	return (block_bytes(t) - (quant_has_offset(t) ? 4 : 2)) / 4;
+}
+
+/* Of a block of all lines. */
 SIMD_INLINE size_t group_bytes(enum dtype t)
 {
-	return (quant_has_offset(t) ? 4 : 2) * ROUNDED_LINES + vectors_of(t) * ROUNDED_BYTES;
+	return halves_bytes(t) + words_of(t) * ROUNDED_BYTES;
+}
+
+/* Elements of a block. */
+SIMD_INLINE size_t block_of(enum dtype t)
+{
+	return 32 * (size_t)ROUNDED_RUNS(t);
 }
 
 /* ROUNDED_LINES values of f16. */
@@ -42,127 +62,172 @@ SIMD_INLINE rfloat load_halves(const uint8_t *p)
 #endif
 }
 
+/* Bit 4 v + i of FIFTHS as bit v of byte i. */
+SIMD_INLINE uint32_t fifths_of_fours(uint32_t fifths)
+{
+	uint32_t out = 0;
+
+	for (uint32_t i = 0; i < 4; i++)
+		for (uint32_t v = 0; v < 8; v++)
+			out |= (fifths >> (4 * v + i) & 1) << (8 * i + v);
+	return out;
+}
+
 /* A block of each of LINES, to P. */
 SIMD_INLINE void pack_block(enum dtype t, const uint8_t *const *lines, uint8_t *p)
 {
-	vbytes q[ROUNDED_LINES][32 / QUANT_LANES];
-	uint8_t fours[8][ROUNDED_BYTES], *fifths;
+	uint8_t *words = p + halves_bytes(t);
 
 	for (size_t l = 0; l < ROUNDED_LINES; l++) {
-		memcpy(p + 2 * l, lines[l], 2);
+		const uint8_t *from = lines[l] + words_at(t);
+
+		memcpy(p + 2 * l, lines[l] + quant_d_at(t), 2);
 		if (quant_has_offset(t))
-			memcpy(p + 2 * (ROUNDED_LINES + l), lines[l] + 2, 2);
-		for (int at = 0; at < 32; at += QUANT_LANES)
-			q[l][at / QUANT_LANES] = quant_run(t, lines[l], 0, at);
-	}
-	p += (quant_has_offset(t) ? 4 : 2) * ROUNDED_LINES;
-	rounded_turn((const vbytes(*)[32 / QUANT_LANES]) q, fours[0]);
-	if (t == DTYPE_Q8_0) {
-		memcpy(p, fours, sizeof(fours));
-		return;
-	}
-	fifths = p + 4 * ROUNDED_BYTES;
-	for (size_t i = 0; i < ROUNDED_BYTES; i++) {
-		unsigned fifth = 0;
+			memcpy(p + 2 * (ROUNDED_LINES + l), lines[l] + quant_d_at(t) + 2, 2);
+		for (size_t i = 0; i < words_of(t); i++) {
+			uint32_t word = load_u32(from + 4 * i);
 
-		for (size_t v = 0; v < 4; v++)
-			p[v * ROUNDED_BYTES + i] =
-				(uint8_t)((fours[v][i] & 15) | (fours[v + 4][i] & 15) << 4);
-		for (size_t v = 0; v < 8; v++)
-			fifth |= (unsigned)(fours[v][i] >> 4 & 1) << v;
-		if (vectors_of(t) == 5)
-			fifths[i] = (uint8_t)fifth;
-	}
-}
-
-SIMD_INLINE rbytes bits(rbytes v, size_t shift, uint8_t mask)
-{
-	typedef uint16_t rshorts __attribute__((vector_size(4 * ROUNDED_LINES)));
-
-	return (rbytes)((rshorts)v >> shift) & mask;
-}
-
-/* The eight fours of the bytes at P, as rounded_more takes them. */
-SIMD_INLINE void unpack(enum dtype t, const uint8_t *p, rbytes *fours)
-{
-	const uint8_t more = (uint8_t)(rounded_bias(t) - quant_bias(t));
-
-	SIMD_UNROLL
-	for (size_t v = 0; v < 8; v++) {
-		rbytes x = rounded_bytes(p + (t == DTYPE_Q8_0 ? v : v % 4) * ROUNDED_BYTES);
-
-		if (t != DTYPE_Q8_0)
-			x = v < 4 ? x & 15 : bits(x, 4, 15);
-		if (vectors_of(t) == 5) {
-			rbytes fifth = rounded_bytes(p + 4 * ROUNDED_BYTES);
-
-			x |= v < 4 ? (fifth << (4 - v)) & 16 : bits(fifth, v - 4, 16);
+			if (quant_has_fifths(t) && i == 0)
+				word = fifths_of_fours(word);
+			memcpy(words + i * ROUNDED_BYTES + 4 * l, &word, 4);
 		}
-		fours[v] = x + more;
 	}
+}
+
+/* The words at byte AT of a block, which the form at P has. */
+SIMD_INLINE rbytes packed_words(enum dtype t, const uint8_t *p, size_t at)
+{
+	return rounded_bytes(p + halves_bytes(t) + (at - words_at(t)) / 4 * ROUNDED_BYTES);
+}
+
+/* Four V of run RUN, as rounded_more takes them. */
+SIMD_INLINE rbytes packed_four(enum dtype t, const uint8_t *p, int run, size_t v)
+{
+	const struct quant_piece low = quant_low(t, run, 4 * v), high = quant_high(t, run, 4 * v);
+	rbytes x = rounded_field(packed_words(t, p, low.at), low.right, low.mask);
+
+	if (high.mask)
+		x |= rounded_field(packed_words(t, p, high.at), high.right, high.mask);
+	if (quant_has_fifths(t))
+		x |= rounded_field(packed_words(t, p, words_at(t)), (int)v - 4, 16);
+	return x + (uint8_t)(rounded_bias(t) - quant_bias(t));
+}
+
+SIMD_INLINE struct line_scales packed_scales(enum dtype t, const uint8_t *p)
+{
+	struct line_scales s = { .d = load_halves(p) };
+	rint32 words[4];
+
+	if (quant_has_offset(t))
+		s.m = load_halves(p + 2 * ROUNDED_LINES);
+	if (!quant_is_k(t))
+		return s;
+	for (size_t i = 0; i < quant_scale_words(t); i++)
+		words[i] = (rint32)packed_words(t, p, quant_scales_at(t) + 4 * i);
+	line_scales_k(t, words, &s);
+	return s;
 }
 
 /* --- products --- */
+
+/* Run RUN of a block by the same run of x, group G. T and RUN are constants. */
+SIMD_INLINE rfloat packed_run(enum dtype t, const uint8_t *p, int run, const struct line_scales *s,
+			      const struct rounded_rows *x, size_t g, rfloat acc)
+{
+	const enum rounded_kind kind = rounded_kind(t);
+	const size_t group = quant_group(t), n = group / 4;
+	const size_t fit = rounded_fit(kind) < n ? rounded_fit(kind) : n;
+
+	SIMD_UNROLL
+	for (size_t h = 0; h < 32 / group; h++, g++) {
+		const int8_t *q = x->q + g * group;
+		rint32 dot = { 0 }, sum = { 0 };
+
+		SIMD_UNROLL
+		for (size_t i = 0; i < n; i++) {
+			sum = rounded_more(kind, i % fit == 0, sum,
+					   packed_four(t, p, run, h * n + i),
+					   rounded_spread(q + 4 * i));
+			if ((i + 1) % fit == 0)
+				dot = rounded_total(kind, i < fit, dot, sum);
+		}
+		if (rounded_bias(t))
+			dot -= rounded_all_int(x->excess[g]);
+		acc = rounded_step(acc, line_scale(t, s, (size_t)run * (32 / group) + h),
+				   x->scale[g * group / 32], dot);
+		if (quant_has_offset(t))
+			acc = rounded_fma(line_offset(t, s, (size_t)run * (32 / group) + h),
+					  rounded_all(x->sum[g]), acc);
+	}
+	return acc;
+}
+
+/* A block of 256 by the groups of x from G on. */
+SIMD_INLINE rfloat packed_block_k(enum dtype t, const uint8_t *p, const struct rounded_rows *x,
+				  size_t g, rfloat acc)
+{
+	struct line_scales s = packed_scales(t, p);
+
+	SIMD_UNROLL
+	for (int run = 0; run < 8; run++, g += 32 / quant_group(t))
+		acc = packed_run(t, p, run, &s, x, g, acc);
+	return acc;
+}
 
 /* Row 0 of x by N groups of lines, STEP bytes from one to the next, the first at P; to OUT, group by group. T and N are constants. */
 SIMD_INLINE void packed_row(enum dtype t, size_t n, const struct rounded_rows *x, const uint8_t *p,
 			    size_t step, float *out)
 {
-	const size_t blocks = x->k / 32, fit = rounded_fit(rounded_kind(t));
 	rfloat acc[STREAMS] = { { 0 } };
 
-	for (size_t b = 0; b < blocks; b++, p += group_bytes(t)) {
+	for (size_t e = 0; e < x->k; e += block_of(t), p += group_bytes(t)) {
+		if (quant_is_k(t)) {
+			for (size_t i = 0; i < n; i++)
+				acc[i] = packed_block_k(t, p + i * step, x, e / quant_group(t),
+							acc[i]);
+			continue;
+		}
 		SIMD_UNROLL
-		for (size_t g = 0; g < n; g++) {
-			const uint8_t *at = p + g * step;
-			rint32 dot = { 0 }, sum = { 0 };
-			rbytes w[8];
+		for (size_t i = 0; i < n; i++) {
+			struct line_scales s = packed_scales(t, p + i * step);
 
-			unpack(t, at + (quant_has_offset(t) ? 4 : 2) * ROUNDED_LINES, w);
-			SIMD_UNROLL
-			for (size_t i = 0; i < 8; i++) {
-				sum = rounded_more(rounded_kind(t), i % fit == 0, sum, w[i],
-						   rounded_spread(x->q + 32 * b + 4 * i));
-				if ((i + 1) % fit == 0)
-					dot = rounded_total(rounded_kind(t), i < fit, dot, sum);
-			}
-			if (rounded_bias(t))
-				dot -= rounded_all_int(x->excess[b]);
-			acc[g] = rounded_step(acc[g], load_halves(at), x->scale[b], dot);
-			if (quant_has_offset(t))
-				acc[g] = rounded_fma(load_halves(at + 2 * ROUNDED_LINES),
-						     rounded_all(x->sum[b]), acc[g]);
+			acc[i] = packed_run(t, p + i * step, 0, &s, x, e / 32, acc[i]);
 		}
 	}
-	for (size_t g = 0; g < n; g++)
-		rounded_store(out + g * ROUNDED_LINES, acc[g]);
+	for (size_t i = 0; i < n; i++)
+		rounded_store(out + i * ROUNDED_LINES, acc[i]);
 }
 
 /* The group of lines at P, K elements long, as a panel. T is a constant. */
 SIMD_INLINE void panel_of(enum dtype t, const uint8_t *p, size_t k, uint8_t *to)
 {
-	for (size_t b = 0; b < k / 32; b++, p += group_bytes(t)) {
-		const uint8_t *bytes = p + (quant_has_offset(t) ? 4 : 2) * ROUNDED_LINES;
-		rbytes w[8];
+	const size_t groups = 32 / quant_group(t), fours = quant_group(t) / 4;
+	const size_t n = block_of(t) / quant_group(t);
 
-		unpack(t, bytes, w);
-		panel_scales(t, load_halves(p), load_halves(p + 2 * ROUNDED_LINES), to);
-		to += panel_scale_bytes(quant_has_offset(t));
+	for (size_t e = 0; e < k; e += block_of(t), p += group_bytes(t)) {
+		struct line_scales s = packed_scales(t, p);
+
 		SIMD_UNROLL
-		for (size_t i = 0; i < 8; i++, to += ROUNDED_BYTES)
-			rounded_store(to, (rfloat)w[i]);
+		for (size_t g = 0; g < n; g++) {
+			panel_scales(t, line_scale(t, &s, g), line_offset(t, &s, g), to);
+			to += panel_scale_bytes(quant_has_offset(t));
+			SIMD_UNROLL
+			for (size_t i = 0; i < fours; i++, to += ROUNDED_BYTES)
+				rounded_store(to, (rfloat)packed_four(t, p, (int)(g / groups),
+								      g % groups * fours + i));
+		}
 	}
 }
 
 /* --- shares --- */
 
-/* Of a group of lines; 0: the type has no form. */
+/* Of a group of lines of K elements; 0: the type has no form. */
 static size_t bytes_of(enum dtype t, size_t k)
 {
 	switch (t) {
 #define BYTES(t) \
-case DTYPE_##t: return k / 32 * group_bytes(DTYPE_##t);
-		SHORT_TYPES(BYTES)
+case DTYPE_##t: return k / block_of(DTYPE_##t) * group_bytes(DTYPE_##t);
+		PACKED(BYTES)
 #undef BYTES
 	default: return 0;
 	}
@@ -176,7 +241,7 @@ static size_t groups_of(const struct product *p)
 /* A group of lines to the form at FORM; lines that are not there are the last. T is a constant. */
 SIMD_INLINE void pack_group(enum dtype t, const struct work *w, uint8_t *form, size_t group)
 {
-	const size_t bytes = dtype_info(t)->bytes, last = w->p->n - 1;
+	const size_t last = w->p->n - 1;
 	const uint8_t *lines[ROUNDED_LINES];
 
 	for (size_t l = 0; l < ROUNDED_LINES; l++) {
@@ -185,10 +250,10 @@ SIMD_INLINE void pack_group(enum dtype t, const struct work *w, uint8_t *form, s
 		lines[l] = w->w + (at < last ? at : last) * w->unit_bytes;
 	}
 	form += group * bytes_of(t, w->p->k);
-	for (size_t i = 0; i < w->p->k / 32; i++, form += group_bytes(t)) {
+	for (size_t e = 0; e < w->p->k; e += block_of(t), form += group_bytes(t)) {
 		pack_block(t, lines, form);
 		for (size_t l = 0; l < ROUNDED_LINES; l++)
-			lines[l] += bytes;
+			lines[l] += block_bytes(t);
 	}
 }
 
@@ -201,7 +266,7 @@ static void pack(const struct kernel_call *c, const struct work *w)
 		switch (w->p->b->dtype) {
 #define PACK(t) \
 case DTYPE_##t: pack_group(DTYPE_##t, w, c->kept, g); break;
-			SHORT_TYPES(PACK)
+			PACKED(PACK)
 #undef PACK
 		default: break;
 		}
@@ -217,12 +282,13 @@ static const uint8_t *group_at(const struct work *w, size_t first)
 
 static void unpack_panel(const struct work *w, size_t first, struct stretch k, uint8_t *to)
 {
-	const uint8_t *p = group_at(w, first) + k.from / 32 * w->step_bytes;
+	const size_t block = dtype_info(w->p->b->dtype)->block;
+	const uint8_t *p = group_at(w, first) + k.from / block * w->step_bytes;
 
 	switch (w->p->b->dtype) {
 #define PANEL(t) \
 case DTYPE_##t: panel_of(DTYPE_##t, p, k.to - k.from, to); return;
-		SHORT_TYPES(PANEL)
+		PACKED(PANEL)
 #undef PANEL
 	default: return;
 	}
@@ -237,7 +303,7 @@ SIMD_INLINE void some_groups(size_t n, const struct work *w, size_t first, size_
 	switch (w->p->b->dtype) {
 #define ROW(t) \
 case DTYPE_##t: packed_row(DTYPE_##t, n, &w->x, p, step, out); return;
-		SHORT_TYPES(ROW)
+		PACKED(ROW)
 #undef ROW
 	default: return;
 	}
@@ -274,17 +340,33 @@ static void streams(const struct kernel_call *c, const struct work *w, size_t fr
 	}
 }
 
+/*
+ * How many of N groups one of STREAMS stretches takes: a few less than its part where that brings blocks of the streams that are read at the same time
+ * to other sets of the innermost cache.
+ */
+static size_t span_of(const struct work *w, size_t n)
+{
+	const size_t most = n / STREAMS;
+
+	for (size_t span = most; span > 0 && most - span < 8; span--)
+		if (span * w->unit_bytes % 4096 >= 1024 && span * w->unit_bytes % 4096 <= 3072)
+			return span;
+	return most;
+}
+
 /* Columns FROM to TO - 1. */
 static void columns(const struct kernel_call *c, const struct work *w, size_t from, size_t to)
 {
-	const size_t span = (to - from) / (STREAMS * ROUNDED_LINES);
-
 	if (w->p->m > 1) {
 		by_panels(c, w, from, to, unpack_panel);
 		return;
 	}
-	streams(c, w, from, span);
-	one_stream(c, w, from + span * STREAMS * ROUNDED_LINES, to);
+	for (size_t span; to - from >= STREAMS * ROUNDED_LINES;
+	     from += span * STREAMS * ROUNDED_LINES) {
+		span = span_of(w, (to - from) / ROUNDED_LINES);
+		streams(c, w, from, span);
+	}
+	one_stream(c, w, from, to);
 }
 
 /* W from here on is the form. */
@@ -293,7 +375,7 @@ static void take_form(const struct kernel_call *c, struct work *w)
 	w->w = c->kept;
 	w->unit = ROUNDED_LINES;
 	w->unit_bytes = bytes_of(w->p->b->dtype, w->p->k);
-	w->step_bytes = bytes_of(w->p->b->dtype, 32);
+	w->step_bytes = dtype_info(w->p->b->dtype)->bytes * ROUNDED_LINES;
 }
 
 static void run(const struct kernel_call *c)

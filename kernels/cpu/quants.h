@@ -32,10 +32,10 @@ SIMD_INLINE void quant_store(void *p, vbytes v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* MASK of what is SHIFT bits up. */
-SIMD_INLINE vbytes quant_field(vbytes v, int shift, uint8_t mask)
+/* What lies under MASK after a shift by RIGHT bits, or by -RIGHT to the left. */
+SIMD_INLINE vbytes quant_field(vbytes v, int right, uint8_t mask)
 {
-	return (vbytes)((vshorts)v >> shift) & mask;
+	return (vbytes)(right > 0 ? (vshorts)v >> right : (vshorts)v << -right) & mask;
 }
 
 /* 16 bytes hold 32 values of 4 bits, first the low halves: those from AT on. */
@@ -85,35 +85,62 @@ SIMD_INLINE int quant_bias(enum dtype t)
 	}
 }
 
-/* Of two runs that share 32 bytes: their low and their high halves. */
-SIMD_INLINE vbytes quant_half(const uint8_t *qs, int run, int at)
+/* A piece of each of some values: what MASK leaves of the bytes from AT of the block on, RIGHT bits down, or -RIGHT up. */
+struct quant_piece {
+	size_t at;
+	int right;
+	uint8_t mask; /* 0: there is no such piece */
+};
+
+/* Where the low bits of the values from E of run RUN on lie: as far as E + 15, 15 or 31 for blocks of 32 elements. */
+SIMD_INLINE struct quant_piece quant_low(enum dtype t, int run, size_t e)
 {
-	return quant_field(quant_load(qs + run / 2 * 32 + at), run % 2 * 4, 15);
+	const size_t quarter = (size_t)(run / 4), half = (size_t)(run / 2), odd = (size_t)(run % 2);
+	const int nibble = e < 16 ? 0 : 4;
+
+	switch (t) {
+	case DTYPE_Q4_0: return (struct quant_piece){ 2 + e % 16, nibble, 15 };
+	case DTYPE_Q4_1: return (struct quant_piece){ 4 + e % 16, nibble, 15 };
+	case DTYPE_Q5_0: return (struct quant_piece){ 6 + e % 16, nibble, 15 };
+	case DTYPE_Q5_1: return (struct quant_piece){ 8 + e % 16, nibble, 15 };
+	case DTYPE_Q2_K:
+		return (struct quant_piece){ offsetof(struct block_q2_k, qs) + 32 * quarter + e,
+					     run % 4 * 2, 3 };
+	case DTYPE_Q3_K:
+		return (struct quant_piece){ offsetof(struct block_q3_k, qs) + 32 * quarter + e,
+					     run % 4 * 2, 3 };
+	case DTYPE_Q4_K:
+		return (struct quant_piece){ offsetof(struct block_q4_k, qs) + 32 * half + e,
+					     run % 2 * 4, 15 };
+	case DTYPE_Q5_K:
+		return (struct quant_piece){ offsetof(struct block_q5_k, qs) + 32 * half + e,
+					     run % 2 * 4, 15 };
+	case DTYPE_Q6_K:
+		return (struct quant_piece){ 64 * quarter + 32 * odd + e, run % 4 / 2 * 4, 15 };
+	default: return (struct quant_piece){ 2 + e, 0, 255 };
+	}
 }
 
-/* Four runs that share 32 bytes. */
-SIMD_INLINE vbytes quant_quarter(const uint8_t *qs, int run, int at)
+/* And their high bits, of the K types that keep them apart. */
+SIMD_INLINE struct quant_piece quant_high(enum dtype t, int run, size_t e)
 {
-	return quant_field(quant_load(qs + run / 4 * 32 + at), run % 4 * 2, 3);
+	const size_t quarter = (size_t)(run / 4);
+
+	switch (t) {
+	case DTYPE_Q3_K:
+		return (struct quant_piece){ offsetof(struct block_q3_k, hmask) + e, run - 2, 4 };
+	case DTYPE_Q5_K:
+		return (struct quant_piece){ offsetof(struct block_q5_k, qh) + e, run - 4, 16 };
+	case DTYPE_Q6_K:
+		return (struct quant_piece){ offsetof(struct block_q6_k, qh) + 32 * quarter + e,
+					     run % 4 * 2 - 4, 48 };
+	default: return (struct quant_piece){ 0 };
+	}
 }
 
-SIMD_INLINE vbytes quant_q3_k(const struct block_q3_k *b, int run, int at)
+SIMD_INLINE vbytes quant_piece(const uint8_t *p, struct quant_piece from)
 {
-	vbytes third = quant_field(quant_load(b->hmask + at), run, 1);
-
-	return quant_quarter(b->qs, run, at) + third * 4;
-}
-
-SIMD_INLINE vbytes quant_q5_k(const struct block_q5_k *b, int run, int at)
-{
-	return quant_half(b->qs, run, at) | quant_field(quant_load(b->qh + at), run, 1) << 4;
-}
-
-SIMD_INLINE vbytes quant_q6_k(const struct block_q6_k *b, int run, int at)
-{
-	vbytes low = quant_load(b->ql + run / 4 * 64 + run % 2 * 32 + at);
-
-	return quant_field(low, run % 4 / 2 * 4, 15) | quant_quarter(b->qh, run, at) << 4;
+	return quant_field(quant_load(p + from.at), from.right, from.mask);
 }
 
 /* Values AT to AT + QUANT_LANES - 1 of run RUN of the block at P. */
@@ -130,68 +157,18 @@ SIMD_INLINE vbytes quant_run(enum dtype t, const uint8_t *p, int run, int at)
 	case DTYPE_Q5_1:
 		return quant_nibbles(((const struct block_q5_1 *)b)->qs, at) |
 		       quant_fifths(load_u32(((const struct block_q5_1 *)b)->qh), at);
-	case DTYPE_Q2_K: return quant_quarter(((const struct block_q2_k *)b)->qs, run, at);
-	case DTYPE_Q3_K: return quant_q3_k(b, run, at);
-	case DTYPE_Q4_K: return quant_half(((const struct block_q4_k *)b)->qs, run, at);
-	case DTYPE_Q5_K: return quant_q5_k(b, run, at);
-	case DTYPE_Q6_K: return quant_q6_k(b, run, at);
+	case DTYPE_Q2_K:
+	case DTYPE_Q4_K: return quant_piece(p, quant_low(t, run, (size_t)at));
+	case DTYPE_Q3_K:
+	case DTYPE_Q5_K:
+	case DTYPE_Q6_K:
+		return quant_piece(p, quant_low(t, run, (size_t)at)) |
+		       quant_piece(p, quant_high(t, run, (size_t)at));
 	default: return quant_load(((const struct block_q8_0 *)b)->qs + at);
 	}
 }
 
-/* --- scales of the K types: value = d scale q - dmin minimum --- */
-
-/* 8 scales and 8 minima of 6 bits in 12 bytes: see kernels/ref/dequant_k.c. */
-SIMD_INLINE void quant_scales_k4(const uint8_t *p, int8_t *scale, int8_t *minimum)
-{
-	uint32_t first = load_u32(p), second = load_u32(p + 4), third = load_u32(p + 8);
-	uint32_t six = 0x3f3f3f3f, four = 0x0f0f0f0f, two = 0x30303030;
-	uint32_t scales[2] = { first & six, (third & four) | (first >> 2 & two) };
-	uint32_t minima[2] = { second & six, (third >> 4 & four) | (second >> 2 & two) };
-
-	memcpy(scale, scales, sizeof(scales));
-	memcpy(minimum, minima, sizeof(minima));
-}
-
-/* 16 of 6 bits, less 32: four bits in 8 bytes, two in the 4 that follow. */
-SIMD_INLINE void quant_scales_k3(const uint8_t *p, int8_t *scale)
-{
-	uint32_t low[2] = { load_u32(p), load_u32(p + 4) }, high = load_u32(p + 8);
-	uint32_t four = 0x0f0f0f0f, two = 0x30303030;
-	uint32_t out[4] = { (low[0] & four) | (high << 4 & two),
-			    (low[1] & four) | (high << 2 & two),
-			    (low[0] >> 4 & four) | (high & two),
-			    (low[1] >> 4 & four) | (high >> 2 & two) };
-
-	for (int i = 0; i < 4; i++) {
-		/* Each byte less 32: the top bit keeps borrows apart. */
-		out[i] = ((out[i] | 0x80808080) - 0x20202020) ^ 0x80808080;
-	}
-	memcpy(scale, out, sizeof(out));
-}
-
-/* Of the 16 groups of 16 values, or the 8 of 32. MINIMUM only of the types that have one. */
-SIMD_INLINE void quant_scales(enum dtype t, const uint8_t *p, int8_t *scale, int8_t *minimum)
-{
-	const void *b = p;
-
-	switch (t) {
-	case DTYPE_Q2_K:
-		for (int i = 0; i < 16; i++) {
-			scale[i] = (int8_t)(((const struct block_q2_k *)b)->scales[i] & 15);
-			minimum[i] = (int8_t)(((const struct block_q2_k *)b)->scales[i] >> 4);
-		}
-		return;
-	case DTYPE_Q3_K: quant_scales_k3(((const struct block_q3_k *)b)->scales, scale); return;
-	case DTYPE_Q4_K:
-		quant_scales_k4(((const struct block_q4_k *)b)->scales, scale, minimum);
-		return;
-	case DTYPE_Q5_K:
-		quant_scales_k4(((const struct block_q5_k *)b)->scales, scale, minimum);
-		return;
-	default: memcpy(scale, ((const struct block_q6_k *)b)->scales, 16); return;
-	}
-}
+/* --- scales --- */
 
 /* Where the f16 d of a block of T lies; dmin, or m, comes right after it. */
 SIMD_INLINE size_t quant_d_at(enum dtype t)
@@ -204,10 +181,32 @@ SIMD_INLINE size_t quant_d_at(enum dtype t)
 	}
 }
 
+/* Where the scales of the groups of a K type lie, and how many words of four bytes they are. */
+SIMD_INLINE size_t quant_scales_at(enum dtype t)
+{
+	switch (t) {
+	case DTYPE_Q2_K: return offsetof(struct block_q2_k, scales);
+	case DTYPE_Q3_K: return offsetof(struct block_q3_k, scales);
+	case DTYPE_Q6_K: return offsetof(struct block_q6_k, scales);
+	default: return offsetof(struct block_q4_k, scales);
+	}
+}
+
+SIMD_INLINE size_t quant_scale_words(enum dtype t)
+{
+	return t == DTYPE_Q2_K || t == DTYPE_Q6_K ? 4 : 3;
+}
+
 SIMD_INLINE bool quant_has_offset(enum dtype t)
 {
 	return t == DTYPE_Q4_1 || t == DTYPE_Q5_1 || t == DTYPE_Q2_K || t == DTYPE_Q4_K ||
 	       t == DTYPE_Q5_K;
+}
+
+/* Whether a word of the block has the fifth bits of all its values. */
+SIMD_INLINE bool quant_has_fifths(enum dtype t)
+{
+	return t == DTYPE_Q5_0 || t == DTYPE_Q5_1;
 }
 
 /* Values that share a scale. */

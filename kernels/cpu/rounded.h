@@ -158,6 +158,23 @@ SIMD_INLINE int rounded_bias(enum dtype t)
 #endif
 }
 
+/* Bytes of a block of T: a constant, as dtype_info's is not. */
+SIMD_INLINE size_t block_bytes(enum dtype t)
+{
+	switch (t) {
+	case DTYPE_Q4_0: return sizeof(struct block_q4_0);
+	case DTYPE_Q4_1: return sizeof(struct block_q4_1);
+	case DTYPE_Q5_0: return sizeof(struct block_q5_0);
+	case DTYPE_Q5_1: return sizeof(struct block_q5_1);
+	case DTYPE_Q2_K: return sizeof(struct block_q2_k);
+	case DTYPE_Q3_K: return sizeof(struct block_q3_k);
+	case DTYPE_Q4_K: return sizeof(struct block_q4_k);
+	case DTYPE_Q5_K: return sizeof(struct block_q5_k);
+	case DTYPE_Q8_0: return sizeof(struct block_q8_0);
+	default: return sizeof(struct block_q6_k);
+	}
+}
+
 /* Bytes of run RUN, in that kind. */
 SIMD_INLINE vbytes rounded_run(enum dtype t, const uint8_t *p, int run, int at)
 {
@@ -229,6 +246,16 @@ SIMD_INLINE rbytes rounded_bytes(const uint8_t *p)
 
 	memcpy(&v, p, sizeof(v));
 	return v;
+}
+
+/* What lies under MASK after a shift by RIGHT bits, or by -RIGHT to the left. */
+SIMD_INLINE rbytes rounded_field(rbytes v, int right, uint8_t mask)
+{
+	typedef uint16_t rshorts __attribute__((vector_size(4 * ROUNDED_LINES)));
+
+	if (right == 0)
+		return v & mask;
+	return (rbytes)(right > 0 ? (rshorts)v >> right : (rshorts)v << -right) & mask;
 }
 
 /* Whether sums of pairs may be added in 16 bits. */

@@ -11,112 +11,32 @@
 
 #define ROUNDED_RUNS(t) (quant_is_k(t) ? 8 : 1) /* of a block */
 
-/* Of a block of each line: a vector a group. */
-struct rounded_scales {
-	rfloat scale[16], offset[16];
-};
-
-/* --- of blocks of 32 --- */
-
-#if ROUNDED_LINES == 8
-/* The four bytes at each line's P. */
-SIMD_INLINE __m256i rounded_words(const uint8_t *const *p)
+/* The four bytes at each line's P + AT. */
+SIMD_INLINE rint32 rounded_words(const uint8_t *const *p, size_t at)
 {
-	return _mm256_setr_epi32((int)load_u32(p[0]), (int)load_u32(p[1]), (int)load_u32(p[2]),
-				 (int)load_u32(p[3]), (int)load_u32(p[4]), (int)load_u32(p[5]),
-				 (int)load_u32(p[6]), (int)load_u32(p[7]));
+	int32_t words[ROUNDED_LINES];
+	rint32 v;
+
+	for (size_t l = 0; l < ROUNDED_LINES; l++)
+		words[l] = (int32_t)load_u32(p[l] + at);
+	memcpy(&v, words, sizeof(v));
+	return v;
 }
 
-SIMD_INLINE void rounded_scales_short(enum dtype t, const uint8_t *const *p,
-				      struct rounded_scales *s)
+/* Of a block of each line. */
+SIMD_INLINE struct line_scales rounded_scales(enum dtype t, const uint8_t *const *p)
 {
-	__m256i v = rounded_words(p);
+	struct line_scales s = { .d = rounded_halves(p, quant_d_at(t)) };
+	rint32 words[4];
 
-	v = _mm256_shuffle_epi8(v, _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11,
-						    14, 15, 0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7,
-						    10, 11, 14, 15));
-	v = _mm256_permute4x64_epi64(v, 0xd8);
-	s->scale[0] = (rfloat)_mm256_cvtph_ps(_mm256_castsi256_si128(v));
 	if (quant_has_offset(t))
-		s->offset[0] = (rfloat)_mm256_cvtph_ps(_mm256_extracti128_si256(v, 1));
-}
-#else
-SIMD_INLINE void rounded_scales_short(enum dtype t, const uint8_t *const *p,
-				      struct rounded_scales *s)
-{
-	s->scale[0] = rounded_halves(p, 0);
-	if (quant_has_offset(t))
-		s->offset[0] = rounded_halves(p, 2);
-}
-#endif
-
-/* --- of blocks of 256 --- */
-
-/* Byte G of each of the lines' 16, for all G: OUT[G * ROUNDED_LINES + line]. */
-SIMD_INLINE void rounded_turn_bytes(int8_t (*in)[16], int8_t *out)
-{
-#if ROUNDED_LINES == 8
-	__m128i a[8], b[8];
-
-	for (int i = 0; i < 8; i++)
-		a[i] = _mm_loadu_si128((const void *)in[i]);
-	/* Lines i and i + 4, then i and i + 2, then 0 and 1: each time two bytes that belong together come to lie so. */
-	for (int i = 0; i < 4; i++) {
-		b[2 * i] = _mm_unpacklo_epi8(a[i], a[i + 4]);
-		b[2 * i + 1] = _mm_unpackhi_epi8(a[i], a[i + 4]);
-	}
-	for (int i = 0; i < 2; i++)
-		for (int half = 0; half < 2; half++) {
-			__m128i x = b[2 * i + half], y = b[2 * (i + 2) + half];
-
-			a[4 * i + 2 * half] = _mm_unpacklo_epi8(x, y);
-			a[4 * i + 2 * half + 1] = _mm_unpackhi_epi8(x, y);
-		}
-	for (int i = 0; i < 4; i++) {
-		_mm_storeu_si128((void *)(out + 32 * i), _mm_unpacklo_epi8(a[i], a[i + 4]));
-		_mm_storeu_si128((void *)(out + 32 * i + 16), _mm_unpackhi_epi8(a[i], a[i + 4]));
-	}
-#else
-	for (int g = 0; g < 16; g++)
-		for (int l = 0; l < ROUNDED_LINES; l++)
-			out[g * ROUNDED_LINES + l] = in[l][g];
-#endif
-}
-
-SIMD_INLINE rfloat rounded_small(const int8_t *p)
-{
-#if ROUNDED_LINES == 8
-	return (rfloat)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)p)));
-#else
-	return (rfloat){ p[0], p[1], p[2], p[3] };
-#endif
-}
-
-SIMD_INLINE void rounded_scales_k(enum dtype t, const uint8_t *const *p, struct rounded_scales *s)
-{
-	int8_t scale[ROUNDED_LINES][16] = { { 0 } }, minimum[ROUNDED_LINES][16] = { { 0 } };
-	int8_t turned[16 * ROUNDED_LINES];
-	rfloat d = rounded_halves(p, quant_d_at(t));
-
-	for (int l = 0; l < ROUNDED_LINES; l++)
-		quant_scales(t, p[l], scale[l], minimum[l]);
-	rounded_turn_bytes(scale, turned);
-	for (size_t g = 0; g < 256 / quant_group(t); g++)
-		s->scale[g] = d * rounded_small(turned + g * ROUNDED_LINES);
-	if (!quant_has_offset(t))
-		return;
-	d = -rounded_halves(p, quant_d_at(t) + 2);
-	rounded_turn_bytes(minimum, turned);
-	for (size_t g = 0; g < 256 / quant_group(t); g++)
-		s->offset[g] = d * rounded_small(turned + g * ROUNDED_LINES);
-}
-
-SIMD_INLINE void rounded_scales(enum dtype t, const uint8_t *const *p, struct rounded_scales *s)
-{
-	if (quant_is_k(t))
-		rounded_scales_k(t, p, s);
-	else
-		rounded_scales_short(t, p, s);
+		s.m = rounded_halves(p, quant_d_at(t) + 2);
+	if (!quant_is_k(t))
+		return s;
+	for (size_t i = 0; i < quant_scale_words(t); i++)
+		words[i] = rounded_words(p, quant_scales_at(t) + 4 * i);
+	line_scales_k(t, words, &s);
+	return s;
 }
 
 /* --- panels --- */
@@ -185,9 +105,8 @@ SIMD_INLINE void panel_pack(enum dtype t, const uint8_t *const *lines, size_t k,
 
 	memcpy(p, lines, sizeof(p));
 	for (size_t i = 0; i < k; i += 32 * (size_t)ROUNDED_RUNS(t)) {
-		struct rounded_scales s;
+		struct line_scales s = rounded_scales(t, p);
 
-		rounded_scales(t, p, &s);
 		for (size_t run = 0; run < ROUNDED_RUNS(t); run++) {
 			vbytes q[ROUNDED_LINES][32 / QUANT_LANES];
 			uint8_t turned[32 * ROUNDED_LINES];
@@ -199,7 +118,7 @@ SIMD_INLINE void panel_pack(enum dtype t, const uint8_t *const *lines, size_t k,
 			for (size_t h = 0, g = run * halves; h < halves; h++, g++) {
 				const size_t n = quant_group(t) * ROUNDED_LINES;
 
-				panel_scales(t, s.scale[g], s.offset[g], out);
+				panel_scales(t, line_scale(t, &s, g), line_offset(t, &s, g), out);
 				out += panel_scale_bytes(quant_has_offset(t));
 				memcpy(out, turned + h * n, n);
 				out += n;
@@ -238,13 +157,13 @@ SIMD_INLINE void panel_nibbles(enum dtype t, struct straight_lines b, rbytes (*t
 	panel_turn(w, turned[1]);
 	SIMD_UNROLL
 	for (size_t i = 0; i < 4; i++) {
-		turned[0][i] = straight_field(turned[1][i], 0, 15) + (uint8_t)more;
-		turned[1][i] = straight_field(turned[1][i], 4, 15) + (uint8_t)more;
+		turned[0][i] = rounded_field(turned[1][i], 0, 15) + (uint8_t)more;
+		turned[1][i] = rounded_field(turned[1][i], 4, 15) + (uint8_t)more;
 	}
 }
 
 SIMD_INLINE void panel_values(enum dtype t, struct straight_lines b, int run,
-			      const struct straight_scales *s, rbytes (*turned)[4])
+			      const struct line_scales *s, rbytes (*turned)[4])
 {
 	SIMD_UNROLL
 	for (size_t h = 0; h < 2; h++) {
@@ -259,7 +178,7 @@ SIMD_INLINE void panel_values(enum dtype t, struct straight_lines b, int run,
 
 /* Run RUN of a block of eight lines, to OUT. T and RUN are constants. */
 SIMD_INLINE void panel_run(enum dtype t, struct straight_lines b, int run,
-			   const struct straight_scales *s, uint8_t *out)
+			   const struct line_scales *s, uint8_t *out)
 {
 	const size_t group = quant_group(t), scales = panel_scale_bytes(quant_has_offset(t));
 	const size_t each = panel_group_bytes(group, quant_has_offset(t));
@@ -273,7 +192,7 @@ SIMD_INLINE void panel_run(enum dtype t, struct straight_lines b, int run,
 	for (size_t h = 0; h < 32 / group; h++) {
 		const size_t g = (size_t)run * (32 / group) + h;
 
-		panel_scales(t, straight_scale(t, s, g), straight_offset(t, s, g), out + h * each);
+		panel_scales(t, line_scale(t, s, g), line_offset(t, s, g), out + h * each);
 	}
 	SIMD_UNROLL
 	for (size_t h = 0; h < 2; h++)
@@ -292,8 +211,8 @@ SIMD_INLINE void panel_pack_straight(enum dtype t, const uint8_t *p, size_t stri
 		32 / quant_group(t) * panel_group_bytes(quant_group(t), quant_has_offset(t));
 	struct straight_lines b = { p, stride };
 
-	for (size_t i = 0; i < k; i += 32 * (size_t)ROUNDED_RUNS(t), b.p += straight_size(t)) {
-		struct straight_scales s = straight_scales(t, b);
+	for (size_t i = 0; i < k; i += 32 * (size_t)ROUNDED_RUNS(t), b.p += block_bytes(t)) {
+		struct line_scales s = straight_scales(t, b);
 
 		if (!quant_is_k(t)) {
 			panel_run(t, b, 0, &s, out);

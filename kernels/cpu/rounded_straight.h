@@ -12,7 +12,7 @@
 #ifndef KERNELS_CPU_ROUNDED_STRAIGHT_H
 #define KERNELS_CPU_ROUNDED_STRAIGHT_H
 
-#include "kernels/cpu/rounded.h"
+#include "kernels/cpu/line_scales.h"
 #include "kernels/cpu/rounded_rows.h"
 
 #if ROUNDED_LINES == 8
@@ -47,13 +47,6 @@ SIMD_INLINE rint32 straight_words(struct straight_lines b, size_t at)
 					straight_four_words(b, 0, 2, at));
 }
 
-/* What every group of a block makes its scale of: words[i]'s byte j belongs to group 4 i + j. */
-struct straight_scales {
-	rfloat d, m; /* of blocks of 32 the scale and the offset themselves */
-	rint32 scales[4], minima[4];
-	rint32 fifths; /* of q5_0 and q5_1 */
-};
-
 /* The f16 at AT and at AT + 2 of each line: pairs of lines 0, 1, 4, 5 and of 2, 3, 6, 7, which one shuffle takes apart. */
 SIMD_INLINE void straight_halves(struct straight_lines b, size_t at, rfloat *first, rfloat *second)
 {
@@ -64,82 +57,25 @@ SIMD_INLINE void straight_halves(struct straight_lines b, size_t at, rfloat *fir
 	*second = (rfloat)_mm256_shuffle_ps(even, odd, 0xdd);
 }
 
-/* kernels/cpu/quants.h's quant_scales_k4 and quant_scales_k3, of eight lines. */
-SIMD_INLINE void straight_scales_k4(struct straight_lines b, struct straight_scales *s)
-{
-	rint32 first = straight_words(b, 4), second = straight_words(b, 8);
-	rint32 third = straight_words(b, 12);
-
-	s->scales[0] = first & 0x3f3f3f3f;
-	s->scales[1] = (third & 0x0f0f0f0f) | ((first >> 2) & 0x30303030);
-	s->minima[0] = second & 0x3f3f3f3f;
-	s->minima[1] = ((third >> 4) & 0x0f0f0f0f) | ((second >> 2) & 0x30303030);
-}
-
-SIMD_INLINE void straight_scales_k3(struct straight_lines b, struct straight_scales *s)
-{
-	const size_t at = offsetof(struct block_q3_k, scales);
-	rint32 low[2] = { straight_words(b, at), straight_words(b, at + 4) };
-	rint32 high = straight_words(b, at + 8);
-
-	s->scales[0] = (low[0] & 0x0f0f0f0f) | ((high << 4) & 0x30303030);
-	s->scales[1] = (low[1] & 0x0f0f0f0f) | ((high << 2) & 0x30303030);
-	s->scales[2] = ((low[0] >> 4) & 0x0f0f0f0f) | (high & 0x30303030);
-	s->scales[3] = ((low[1] >> 4) & 0x0f0f0f0f) | ((high >> 2) & 0x30303030);
-	for (int i = 0; i < 4; i++)
-		s->scales[i] = (rint32)((rbytes)s->scales[i] - 32);
-}
-
 /* T is a constant here and below. */
-SIMD_INLINE struct straight_scales straight_scales(enum dtype t, struct straight_lines b)
+SIMD_INLINE struct line_scales straight_scales(enum dtype t, struct straight_lines b)
 {
-	struct straight_scales s;
+	struct line_scales s = { 0 };
 
-	switch (t) {
-	case DTYPE_Q2_K:
-		for (size_t i = 0; i < 4; i++) {
-			rint32 both = straight_words(b, 4 * i);
-
-			s.scales[i] = both & 0x0f0f0f0f;
-			s.minima[i] = (both >> 4) & 0x0f0f0f0f;
-		}
-		break;
-	case DTYPE_Q3_K: straight_scales_k3(b, &s); break;
-	case DTYPE_Q4_K:
-	case DTYPE_Q5_K: straight_scales_k4(b, &s); break;
-	case DTYPE_Q6_K:
-		for (size_t i = 0; i < 4; i++)
-			s.scales[i] =
-				straight_words(b, offsetof(struct block_q6_k, scales) + 4 * i);
-		break;
-	case DTYPE_Q5_0: s.fifths = straight_words(b, 2); break;
-	case DTYPE_Q5_1: s.fifths = straight_words(b, 4); break;
-	default: break;
-	}
 	/* Where no offset follows d, a block of 256 ends with it. */
-	if (quant_is_k(t) && !quant_has_offset(t)) {
+	if (quant_is_k(t) && !quant_has_offset(t))
 		straight_halves(b, quant_d_at(t) - 2, &s.m, &s.d);
-	} else
+	else
 		straight_halves(b, quant_d_at(t), &s.d, &s.m);
-	s.m = quant_is_k(t) ? -s.m : s.m;
+	if (quant_is_k(t)) {
+		rint32 words[4];
+
+		for (size_t i = 0; i < quant_scale_words(t); i++)
+			words[i] = straight_words(b, quant_scales_at(t) + 4 * i);
+		line_scales_k(t, words, &s);
+	} else if (quant_has_fifths(t))
+		s.fifths = straight_words(b, quant_has_offset(t) ? 4 : 2);
 	return s;
-}
-
-SIMD_INLINE rfloat straight_byte(rint32 word, size_t j)
-{
-	return rounded_floats((word << (24 - 8 * (int)j)) >> 24);
-}
-
-SIMD_INLINE rfloat straight_scale(enum dtype t, const struct straight_scales *s, size_t g)
-{
-	return quant_is_k(t) ? s->d * straight_byte(s->scales[g / 4], g % 4) : s->d;
-}
-
-SIMD_INLINE rfloat straight_offset(enum dtype t, const struct straight_scales *s, size_t g)
-{
-	if (!quant_has_offset(t))
-		return s->m;
-	return quant_is_k(t) ? s->m * straight_byte(s->minima[g / 4], g % 4) : s->m;
 }
 
 /* --- values --- */
@@ -152,16 +88,6 @@ SIMD_INLINE rbytes straight_load(struct straight_lines b, size_t l, size_t at)
 
 	return (rbytes)_mm256_blend_epi32(
 		low, _mm256_loadu_si256((const void *)(p + 4 * b.stride - 16)), 0xf0);
-}
-
-/* What lies under MASK after a shift by RIGHT bits, or by -RIGHT to the left. */
-SIMD_INLINE rbytes straight_field(rbytes v, int right, uint8_t mask)
-{
-	typedef uint16_t rshorts __attribute__((vector_size(4 * ROUNDED_LINES)));
-
-	if (right == 0)
-		return v & mask;
-	return (rbytes)(right > 0 ? (rshorts)v >> right : (rshorts)v << -right) & mask;
 }
 
 /* 16 where the bit is set that belongs to a value, AT on, of lines L and L + 4. */
@@ -177,57 +103,21 @@ SIMD_INLINE rbytes straight_fifths(rint32 fifths, size_t l, size_t at)
 
 /* Values AT (0 or 16) to AT + 15 of run RUN of lines L and L + 4, of rounded_kind(). */
 SIMD_INLINE rbytes straight_half(enum dtype t, struct straight_lines b, size_t l, int run,
-				 size_t at, const struct straight_scales *s)
+				 size_t at, const struct line_scales *s)
 {
-	const size_t quarter = (size_t)(run / 4), half = (size_t)(run / 2);
+	const struct quant_piece low = quant_low(t, run, at), high = quant_high(t, run, at);
+	rbytes v = rounded_field(straight_load(b, l, low.at), low.right, low.mask);
 
-	switch (t) {
-	case DTYPE_Q4_0:
-	case DTYPE_Q4_1:
-		return straight_field(straight_load(b, l, t == DTYPE_Q4_0 ? 2 : 4), (int)at / 4,
-				      15);
-	case DTYPE_Q5_0:
-	case DTYPE_Q5_1:
-		return straight_field(straight_load(b, l, t == DTYPE_Q5_0 ? 6 : 8), (int)at / 4,
-				      15) |
-		       straight_fifths(s->fifths, l, at);
-	case DTYPE_Q2_K:
-		return straight_field(
-			straight_load(b, l, offsetof(struct block_q2_k, qs) + 32 * quarter + at),
-			run % 4 * 2, 3);
-	case DTYPE_Q3_K:
-		return straight_field(
-			       straight_load(b, l,
-					     offsetof(struct block_q3_k, qs) + 32 * quarter + at),
-			       run % 4 * 2, 3) |
-		       straight_field(straight_load(b, l, offsetof(struct block_q3_k, hmask) + at),
-				      run - 2, 4);
-	case DTYPE_Q4_K:
-		return straight_field(
-			straight_load(b, l, offsetof(struct block_q4_k, qs) + 32 * half + at),
-			run % 2 * 4, 15);
-	case DTYPE_Q5_K:
-		return straight_field(
-			       straight_load(b, l,
-					     offsetof(struct block_q5_k, qs) + 32 * half + at),
-			       run % 2 * 4, 15) |
-		       straight_field(straight_load(b, l, offsetof(struct block_q5_k, qh) + at),
-				      run - 4, 16);
-	case DTYPE_Q6_K:
-		return straight_field(
-			       straight_load(b, l, 64 * quarter + 32 * (size_t)(run % 2) + at),
-			       run % 4 / 2 * 4, 15) |
-		       straight_field(
-			       straight_load(b, l,
-					     offsetof(struct block_q6_k, qh) + 32 * quarter + at),
-			       run % 4 * 2 - 4, 48);
-	default: return straight_load(b, l, 2 + at) + (uint8_t)(rounded_bias(t) - quant_bias(t));
-	}
+	if (high.mask)
+		v |= rounded_field(straight_load(b, l, high.at), high.right, high.mask);
+	if (quant_has_fifths(t))
+		v |= straight_fifths(s->fifths, l, at);
+	return v + (uint8_t)(rounded_bias(t) - quant_bias(t));
 }
 
 /* W[l]: the two halves of the run of lines l and l + 4. */
 SIMD_INLINE void straight_values(enum dtype t, struct straight_lines b, int run,
-				 const struct straight_scales *s, rbytes (*w)[2])
+				 const struct line_scales *s, rbytes (*w)[2])
 {
 	SIMD_UNROLL
 	for (size_t l = 0; l < 4; l++)
@@ -280,8 +170,8 @@ SIMD_INLINE rbytes straight_twice(const int8_t *x)
 
 /* Run RUN of the lines by the same run of x, group G. T and RUN are constants. */
 SIMD_INLINE rfloat straight_run(enum dtype t, struct straight_lines b, int run,
-				const struct straight_scales *s, const struct rounded_rows *x,
-				size_t g, rfloat acc)
+				const struct line_scales *s, const struct rounded_rows *x, size_t g,
+				rfloat acc)
 {
 	const size_t group = quant_group(t), n = group / 16;
 	rbytes w[4][2];
@@ -289,8 +179,8 @@ SIMD_INLINE rfloat straight_run(enum dtype t, struct straight_lines b, int run,
 	straight_values(t, b, run, s, w);
 	SIMD_UNROLL
 	for (size_t h = 0; h < 2 / n; h++, g++) {
-		rfloat scale = straight_scale(t, s, (size_t)run * (2 / n) + h);
-		rfloat offset = straight_offset(t, s, (size_t)run * (2 / n) + h);
+		rfloat scale = line_scale(t, s, (size_t)run * (2 / n) + h);
+		rfloat offset = line_offset(t, s, (size_t)run * (2 / n) + h);
 		const int8_t *q = x->q + g * group;
 		rbytes two[2] = { straight_twice(q), straight_twice(q + (n - 1) * 16) };
 		rint32 dot = straight_sums(rounded_kind(t), n, w, h, two);
@@ -304,32 +194,15 @@ SIMD_INLINE rfloat straight_run(enum dtype t, struct straight_lines b, int run,
 	return acc;
 }
 
-/* A constant, as dtype_info's is not. */
-SIMD_INLINE size_t straight_size(enum dtype t)
-{
-	switch (t) {
-	case DTYPE_Q4_0: return sizeof(struct block_q4_0);
-	case DTYPE_Q4_1: return sizeof(struct block_q4_1);
-	case DTYPE_Q5_0: return sizeof(struct block_q5_0);
-	case DTYPE_Q5_1: return sizeof(struct block_q5_1);
-	case DTYPE_Q2_K: return sizeof(struct block_q2_k);
-	case DTYPE_Q3_K: return sizeof(struct block_q3_k);
-	case DTYPE_Q4_K: return sizeof(struct block_q4_k);
-	case DTYPE_Q5_K: return sizeof(struct block_q5_k);
-	case DTYPE_Q8_0: return sizeof(struct block_q8_0);
-	default: return sizeof(struct block_q6_k);
-	}
-}
-
 /* Row 0 of x by eight lines. T is a constant. */
 SIMD_INLINE void rounded_straight(enum dtype t, struct straight_lines b,
 				  const struct rounded_rows *x, float *out)
 {
-	const size_t bytes = straight_size(t), groups = 32 / quant_group(t);
+	const size_t bytes = block_bytes(t), groups = 32 / quant_group(t);
 	rfloat acc = { 0 };
 
 	for (size_t g = 0; g < x->k / quant_group(t); b.p += bytes) {
-		struct straight_scales s = straight_scales(t, b);
+		struct line_scales s = straight_scales(t, b);
 
 		if (!quant_is_k(t)) {
 			acc = straight_run(t, b, 0, &s, x, g++, acc);

@@ -18,9 +18,8 @@
  768 /* of k: two panels of so many elements have 15 KiB at most, but for groups of 16 */
 #define COLUMNS 64 /* of w that one row takes between epilogues */
 
-/* X(name): types of blocks of 32, and of 256, that kernels/cpu/quants.h takes apart. */
-#define SHORT_TYPES(X) X(Q4_0) X(Q4_1) X(Q5_0) X(Q5_1) X(Q8_0)
-#define TYPES(X)       SHORT_TYPES(X) X(Q2_K) X(Q3_K) X(Q4_K) X(Q5_K) X(Q6_K)
+/* X(name): types that kernels/cpu/quants.h takes apart, of blocks of 32 and of 256. */
+#define TYPES(X) X(Q4_0) X(Q4_1) X(Q5_0) X(Q5_1) X(Q8_0) X(Q2_K) X(Q3_K) X(Q4_K) X(Q5_K) X(Q6_K)
 
 struct work {
 	const struct product *p;
