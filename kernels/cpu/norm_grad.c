@@ -9,11 +9,63 @@
 #define ROOMS 4 /* x, dy, result, weight */
 #include "kernels/cpu/norm_row.h"
 
-#define PIECE 64
+#define CHAINS 8 /* sums side by side, so that none waits for itself */
+#define GROUP  (CHAINS * SIMD_WIDTH)
+#define PIECE  64
 #define SUMS \
  4 /* side by side; half as many of what is centred, which has one more, or registers would not do */
 
+/* --- what is on its way --- */
+
+/*
+ * The row that is worked on next, which is asked for while this one is written: what a row is normalised by is known at its end only, and
+ * until then no other would be on its way. This one where there is none before END, or where rows would not stay in L1.
+ */
+#define NEAR_BYTES 8192
+
+static const uint8_t *next_row(const struct kernel_call *c, int operand, size_t i, size_t end)
+{
+	const struct kernel_tensor *x = &c->in[operand];
+	size_t bytes = operand_bytes(x->dtype, (ptrdiff_t)rows_length(x));
+
+	return operand_at(x, rows_at(x, i + (i + 1 < end && bytes <= NEAR_BYTES)));
+}
+
+/* The lines of N elements from I on. */
+SIMD_INLINE void ask(const uint8_t *row, enum dtype t, size_t i, size_t n)
+{
+	for (size_t j = 0; j < operand_bytes(t, (ptrdiff_t)n); j += 64)
+		__builtin_prefetch(row_at(t, row, i) + j, 0, 3);
+}
+
 /* --- what a row's gradient takes --- */
+
+struct moments {
+	float mean, scale;
+};
+
+SIMD_INLINE float sum_chains(const vf32 sum[CHAINS])
+{
+	return rows_sum(((sum[0] + sum[1]) + (sum[2] + sum[3])) +
+			((sum[4] + sum[5]) + (sum[6] + sum[7])));
+}
+
+SIMD_INLINE float row_mean(enum dtype t, const uint8_t *x, size_t n)
+{
+	vf32 sum[CHAINS] = { { 0 } }, v[2];
+	size_t i = 0;
+
+	for (; i + GROUP <= n; i += GROUP)
+		SIMD_UNROLL
+	for (size_t j = 0; j < CHAINS; j += 2) {
+		vector_split(t, row_at(t, x, i + j * SIMD_WIDTH), v);
+		sum[j] += v[0];
+		sum[j + 1] += v[1];
+	}
+	for (; i < n; i += SIMD_WIDTH)
+		sum[0] += row_rest(t, x, i, n, 0);
+	return sum_chains(sum) / (float)n;
+}
 
 struct sums {
 	vf32 squares[SUMS], g[SUMS], gx[SUMS];
@@ -190,9 +242,9 @@ SIMD_INLINE void backward_rows(const struct kernel_call *c, enum dtype t, size_t
 		struct row r = like;
 		const uint8_t *const next[2] = { next_row(c, 0, i, to), next_row(c, 1, i, to) };
 
-		r.x = row_in(c, t, 0, i);
-		r.dy = row_in(c, t, 1, i);
-		r.dx = row_out(c, t, i);
+		r.x = row_in(c, t, 0, i, 0);
+		r.dy = row_in(c, t, 1, i, 1);
+		r.dx = row_out(c, t, i, 2);
 		r.stream = false;
 		if (like.stream && vector_aligned(r.dx)) {
 			r.stream = true;

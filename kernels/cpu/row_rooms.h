@@ -1,8 +1,8 @@
 /*
  * kernels/cpu/row_rooms.h - rows that are worked on where they lie, or in rooms of f32
  *
- * A file that includes this defines ROOMS, rows of scratch that each part has: those of operands 0 and 1, of the result at 2, and its own
- * behind them. T is what rows are taken as: an operand or a result that is not of it passes through its room.
+ * A file that includes this defines ROOMS, rows of scratch that each part has. T is what rows are taken as: an operand or a result that
+ * is not of it passes through a room.
  */
 #ifndef KERNELS_CPU_ROW_ROOMS_H
 #define KERNELS_CPU_ROW_ROOMS_H
@@ -21,21 +21,23 @@ static size_t scratch_rows(const struct kernel_call *c)
 	return (size_t)c->parts * ROOMS * rows_room(rows_length(&c->in[0])) * sizeof(float);
 }
 
-static const uint8_t *row_in(const struct kernel_call *c, enum dtype t, int operand, size_t i)
+/* Row I of OPERAND where it lies, or in room WHICH. */
+static const uint8_t *row_in(const struct kernel_call *c, enum dtype t, int operand, size_t i,
+			     int which)
 {
 	const struct kernel_tensor *x = &c->in[operand];
 
 	return t == x->dtype ? operand_at(x, rows_at(x, i))
-			     : (const uint8_t *)rows_get(x, i, room(c, operand));
+			     : (const uint8_t *)rows_get(x, i, room(c, which));
 }
 
-/* Where to write row I of the result; row_put then stores it when that was a room. */
-static uint8_t *row_out(const struct kernel_call *c, enum dtype t, size_t i)
+/* Where to write row I of the result: where it lies, or room WHICH, which row_put then stores. */
+static uint8_t *row_out(const struct kernel_call *c, enum dtype t, size_t i, int which)
 {
 	const struct kernel_tensor *y = &c->out[0];
 
 	return t == y->dtype ? (uint8_t *)y->data + operand_bytes(t, rows_at(y, i))
-			     : (uint8_t *)room(c, 2);
+			     : (uint8_t *)room(c, which);
 }
 
 static void row_put(const struct kernel_call *c, enum dtype t, size_t i, const uint8_t *row)

@@ -242,8 +242,8 @@ SIMD_INLINE bool has_nan(enum dtype t, const uint8_t *x, size_t n)
 SIMD_INLINE void softmax_row(const struct kernel_call *c, enum dtype t, size_t i, size_t end)
 {
 	size_t n = rows_length(&c->in[0]);
-	const uint8_t *x = row_in(c, t, 0, i);
-	uint8_t *out = row_out(c, t, i);
+	const uint8_t *x = row_in(c, t, 0, i, 0);
+	uint8_t *out = row_out(c, t, i, 2);
 	float *y = room(c, 1), most = row_most(t, x, n), factor = 0;
 
 	if (most == -INFINITY && !has_nan(t, x, n))
@@ -260,8 +260,8 @@ SIMD_INLINE void softmax_row(const struct kernel_call *c, enum dtype t, size_t i
 SIMD_INLINE void log_softmax_row(const struct kernel_call *c, enum dtype t, size_t i, size_t end)
 {
 	size_t n = rows_length(&c->in[0]);
-	const uint8_t *x = row_in(c, t, 0, i);
-	uint8_t *out = row_out(c, t, i);
+	const uint8_t *x = row_in(c, t, 0, i, 0);
+	uint8_t *out = row_out(c, t, i, 2);
 	float most = row_most(t, x, n);
 	float lse = logf(row_exp(t, x, NULL, n, most, next_row(c, 0, i, end)));
 
@@ -276,9 +276,9 @@ SIMD_INLINE void log_softmax_row(const struct kernel_call *c, enum dtype t, size
 SIMD_INLINE void softmax_grad_row(const struct kernel_call *c, enum dtype t, size_t i, size_t end)
 {
 	size_t n = rows_length(&c->in[0]);
-	const uint8_t *y = row_in(c, t, 0, i), *dy = row_in(c, t, 1, i);
+	const uint8_t *y = row_in(c, t, 0, i, 0), *dy = row_in(c, t, 1, i, 1);
 	const uint8_t *const next[2] = { next_row(c, 0, i, end), next_row(c, 1, i, end) };
-	uint8_t *out = row_out(c, t, i);
+	uint8_t *out = row_out(c, t, i, 2);
 	float less = row_dot(t, y, dy, n);
 
 	if (row_streams(c, t, out))
