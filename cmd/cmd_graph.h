@@ -27,7 +27,7 @@ extern const char *const cmd_devices[]; /* ends with NULL */
 #define CMD_GRAPH \
 	CMD_ENUM(0, "device", &cmd_graph.device, cmd_devices, "NAME", "where nodes run: ref, cpu or cuda (default cpu)"), \
 	CMD_FLAG(0, "strict-device", &cmd_graph.strict, "refuse a node that the device has no kernel for"), \
-	CMD_LIST(0, "without", &cmd_graph.without, "PASSES", "do not fold, merge, in-place, epilogue, reuse, segments (any of them)"), \
+	CMD_LIST(0, "without", &cmd_graph.without, "PASSES", "do not fold, merge, in-place, epilogue, reuse, segments, meetings, own (any of them)"), \
 	CMD_SIZE(0, "memory", &cmd_graph.memory, 1, UINT64_MAX, "refuse a plan that needs more bytes"), \
 	CMD_THREADS
 #define CMD_GRAPH_RUN \

@@ -48,6 +48,8 @@ static int passes(struct plan *p)
 		return -1;
 	if (!(without & PLAN_SEGMENTS) && plan_segments(p) < 0)
 		return -1;
+	if (!(without & PLAN_OWN) && plan_own(p) < 0)
+		return -1;
 	return plan_places(p);
 }
 

@@ -24,8 +24,9 @@ enum plan_pass {
 	PLAN_REUSE = 16,    /* memory of what has ended is used again */
 	PLAN_SEGMENTS = 32, /* chains of row-wise nodes run tile of rows by tile of rows */
 	PLAN_MEETINGS = 64, /* threads meet only before what needs another's work */
+	PLAN_OWN = 128,	    /* each thread makes for itself what is too small to share */
 };
-#define PLAN_ALL 127u
+#define PLAN_ALL 255u
 /* What the pass of this bit is called (`fold`); NULL past the last. */
 const char *plan_pass_name(int bit);
 

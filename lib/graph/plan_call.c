@@ -190,7 +190,7 @@ int plan_make_step(struct plan *p, struct node *n, struct plan_step *s)
 		.n_in = n->n_in,
 		.n_out = n->n_out,
 		.attributes = n->attributes,
-		.parts = p->options.team ? team_size(p->options.team) : 1,
+		.parts = plan_n_parts(p),
 		.rows = s->out[0].n_axes ? s->out[0].shape[0] : 1,
 		.caches = &p->caches,
 	};

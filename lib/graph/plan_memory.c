@@ -37,7 +37,9 @@ static int add_place(struct plan *p, const struct tensor *t, enum plan_where whe
 {
 	if (mem_grow(&p->places, &p->places_capacity, p->n_places + 1, sizeof(*p->places)) < 0)
 		return -1;
-	p->places[p->n_places] = (struct place){ t, where, size, 0, first, last, false };
+	p->places[p->n_places] = (struct place){
+		.tensor = t, .where = where, .size = size, .first = first, .last = last
+	};
 	if (t)
 		p->place_of[where][t->id] = (uint32_t)p->n_places;
 	p->n_places++;
@@ -103,7 +105,7 @@ static uint32_t take_over(const struct plan *p, uint32_t *const *last, uint32_t 
 	const uint32_t *place_of = p->place_of[p->steps[step].where];
 
 	if (!(op_info(n->op)->flags & OP_ELEMENTWISE) || (p->options.without & PLAN_IN_PLACE) ||
-	    p->options.guard)
+	    p->options.guard || p->steps[step].own)
 		return NOWHERE;
 	for (int i = 0; i < n->n_in; i++) {
 		uint32_t place = n->in[i] ? place_of[n->in[i]->base->id] : NOWHERE;
@@ -111,6 +113,8 @@ static uint32_t take_over(const struct plan *p, uint32_t *const *last, uint32_t 
 
 		for (int j = 0; j < o->output; j++)
 			taken |= place_of[n->out[j]->id] == place;
+		if (place != NOWHERE && p->places[place].own)
+			continue;
 		/* A tile's room does not hold what leaves its chain. */
 		if (place != NOWHERE && p->places[place].tile &&
 		    !plan_segment_rows(p, &p->steps[step], o, last[PLAN_HOST]))
@@ -119,6 +123,15 @@ static uint32_t take_over(const struct plan *p, uint32_t *const *last, uint32_t 
 			return place;
 	}
 	return NOWHERE;
+}
+
+/* The last place becomes as many as there are parts. */
+static void give_each(struct plan *p)
+{
+	struct place *x = &p->places[p->n_places - 1];
+
+	x->own = aligned(x->size);
+	x->size = x->own * (uint64_t)plan_n_parts(p);
 }
 
 /* Of its own: the whole tensor, or one tile a thread of what a chain of rows keeps to itself. */
@@ -132,6 +145,8 @@ static int add_new(struct plan *p, const struct tensor *o, uint32_t step, const 
 	if (add_place(p, o, s->where, size, step, last[o->id]) < 0)
 		return -1;
 	p->places[p->n_places - 1].tile = rows != 0;
+	if (s->own)
+		give_each(p);
 	return 0;
 }
 
@@ -168,7 +183,11 @@ static int place_room(struct plan *p, uint32_t step, uint64_t size, uint32_t *pl
 	if (size == 0)
 		return 0;
 	*place = (uint32_t)p->n_places;
-	return add_place(p, NULL, p->steps[step].where, size, step, step);
+	if (add_place(p, NULL, p->steps[step].where, size, step, step) < 0)
+		return -1;
+	if (p->steps[step].own)
+		give_each(p);
+	return 0;
 }
 
 /* Scratch that the steps of a chain share, a piece a thread. */

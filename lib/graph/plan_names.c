@@ -5,7 +5,7 @@
 const char *plan_pass_name(int bit)
 {
 	static const char *const names[] = { "fold",  "merge",	  "in-place", "epilogue",
-					     "reuse", "segments", "meetings" };
+					     "reuse", "segments", "meetings", "own" };
 
 	return bit >= 0 && bit < (int)(sizeof(names) / sizeof(*names)) ? names[bit] : NULL;
 }

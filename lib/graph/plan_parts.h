@@ -18,6 +18,8 @@ struct place {
 	uint64_t size, offset; /* in the arena */
 	uint32_t first, last;  /* steps */
 	bool tile; /* of a tensor that a chain of rows keeps to itself: one tile a thread */
+	uint64_t
+		own; /* bytes from one part's to the next, where each has its own; 0: one for all */
 };
 
 /* A kernel that runs, or the move of a base tensor to where it is needed. */
@@ -36,9 +38,12 @@ struct plan_step {
 	uint32_t segment;	  /* its chain of rows, or NOWHERE */
 	uint32_t by_row; /* in a chain: a set of bits, the operands that are read row by row */
 	uint32_t draw;	 /* of a random node on a device: the place of its key in the table */
-	bool serial;	 /* too small to share: part 0 alone */
-	bool barrier;	 /* all meet before it */
-	bool dynamic;	 /* an operand has rows known at run time, or the node a count */
+	bool serial;	 /* too small to share: part ALONE does it */
+	int alone;
+	bool own;	/* too small to share: each part for itself (plan_own.c) */
+	bool reads_own; /* an operand is of such a step */
+	bool barrier;	/* all meet before it */
+	bool dynamic;	/* an operand has rows known at run time, or the node a count */
 	double operations, bytes;
 	double seconds;
 	uint64_t runs;
@@ -117,6 +122,12 @@ struct plan {
 	bool downloads; /* are waited for before the host reads */
 };
 
+/* Threads that run it. */
+static inline int plan_n_parts(const struct plan *p)
+{
+	return p->options.team ? team_size(p->options.team) : 1;
+}
+
 /* --- plan_order.c: what runs, and in which order --- */
 int plan_order(struct plan *p);
 
@@ -156,6 +167,12 @@ void plan_segment_uses(const struct plan *p, uint32_t *last);
 void plan_segment_lives(struct plan *p);
 uint64_t plan_segment_scratch(struct plan *p, struct plan_segment *g);
 void plan_run_segment(struct plan *p, const struct plan_segment *g, int part, int parts);
+
+/* --- plan_own.c --- */
+int plan_own(struct plan *p);
+/* Operands and scratch of the call C of S become those of PART: IN and OUT are the caller's room, where they may lie already. */
+void plan_own_operands(const struct plan *p, const struct plan_step *s, int part,
+		       struct kernel_call *c, struct kernel_tensor *in, struct kernel_tensor *out);
 
 /* --- plan_meet.c: where threads need not meet, once places are known; they live longer for it --- */
 int plan_meetings(struct plan *p);

@@ -82,16 +82,23 @@ void plan_run_step(struct plan *p, const struct plan_step *s, int part, int part
 	struct kernel_tensor in[KERNEL_TENSORS], out[KERNEL_TENSORS];
 	struct kernel_call c;
 
-	if (s->serial && part > 0)
+	if (s->serial && part != s->alone)
 		return;
 	if (s->node->count && s->node->iteration >= plan_scalar(p, s->node->count) &&
 	    which == PLAN_PHASES_ALL)
 		return;
 	c = s->call;
-	c.part = part;
-	c.parts = s->serial ? 1 : parts;
+	if (s->own || s->serial) {
+		c.part = 0;
+		c.parts = 1;
+	} else {
+		c.part = part;
+		c.parts = parts;
+	}
 	if (s->dynamic)
 		plan_cut_operands(p, s, &c, in, out);
+	if (s->own || s->reads_own)
+		plan_own_operands(p, s, part, &c, in, out);
 	plan_set_key(p, s->node, c.key);
 	run_phases(p, s, &c, which);
 }

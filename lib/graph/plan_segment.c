@@ -160,7 +160,7 @@ static void enter(struct plan *p, const struct plan_segment *g)
 /* It pays when every thread has tiles, and there is something between steps to keep near. */
 static bool pays(const struct plan *p, const struct plan_segment *g)
 {
-	size_t parts = p->options.team ? (size_t)team_size(p->options.team) : 1;
+	size_t parts = (size_t)plan_n_parts(p);
 
 	return g->rows > g->tile && (p->options.tile || g->rows >= 2 * parts * g->tile);
 }
@@ -211,7 +211,7 @@ uint64_t plan_segment_rows(const struct plan *p, const struct plan_step *s, cons
 	g = &p->segments[s->segment];
 	if (!is_local(p, g, t, last))
 		return 0;
-	return (uint64_t)(p->options.team ? team_size(p->options.team) : 1) * g->tile;
+	return (uint64_t)plan_n_parts(p) * g->tile;
 }
 
 /* What is not read row by row ends after its chain: nothing may be written over it by a tile that is ahead. */
@@ -385,5 +385,5 @@ uint64_t plan_segment_scratch(struct plan *p, struct plan_segment *g)
 		if (size > g->scratch)
 			g->scratch = size;
 	}
-	return g->scratch * (uint64_t)(p->options.team ? team_size(p->options.team) : 1);
+	return g->scratch * (uint64_t)plan_n_parts(p);
 }

@@ -3,7 +3,7 @@
  *
  * A graph is a chain of cases of the registry (ops.def), whose operands are cut out of what was made before: views, gaps,
  * epilogues that may be fused, equal nodes, constants, draws, updates in place with readers of the old value, and gradients
- * through what has one. On one level all plans of it give the same bits: without passes, with one alone, with all, with blocks
+ * through what has one. On one level all plans of it give the same bits: without passes, without one, with one alone, with all, with blocks
  * computed again, between closed pages, in an arena that others used, on 1, 2, 3 and 7 threads, and when it is run again. What is
  * smooth also lies near ref.
  *
@@ -510,6 +510,11 @@ static void check_graph(uint64_t seed, const struct backend *b)
 		o.without = PLAN_ALL & ~pass;
 		snprintf(what, sizeof(what), "with pass %u alone", pass);
 		check_plan(seed, o, 1, plain.hash, what);
+	}
+	for (unsigned pass = 1; pass <= PLAN_ALL; pass *= 2) {
+		o.without = pass;
+		snprintf(what, sizeof(what), "without pass %u, 3 threads", pass);
+		check_plan(seed, o, 3, plain.hash, what);
 	}
 	o.without = 0;
 	check_plan(seed, o, 1, plain.hash, "with all passes");
