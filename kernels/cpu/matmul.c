@@ -2,11 +2,11 @@
  * kernels/cpu/matmul.c - matrix products of f32, bf16, f16 and, on the right, of block-quantized values, in f32
  *
  * Phase 0 packs the whole right operand, shared by all threads (and kept, where it is a weight that stays as it is). In phase 1
- * each takes blocks of the result, packs the rows of the left operand once for all its columns, sums in a block of f32 of its
+ * each takes blocks of the result, packs their rows of the left operand a slice of k at a time, sums in a block of f32 of its
  * own, and stores it with the epilogue. The sums do not depend on the cut (gemm.h), whose sizes come from the caches (gemm_blocks.h).
  *
  * k is cut into slices. Panels of a slice lie side by side, so that what a block reads is one stream: one slice of a right panel
- * stays in L1 while the left panels of the block, in L2, pass it by.
+ * stays in L1 while the left panels of a group, in L2, pass it by.
  */
 #include "kernels/cpu/level.h"
 
@@ -31,14 +31,20 @@ static size_t packed_size(const struct product *p)
 	return round_up(round_up(p->n, GEMM_COLUMNS) * p->k, 16);
 }
 
+/* Of a block at most (gemm_blocks.h). */
+static size_t block_rows(const struct matmul_work *w)
+{
+	return w->p.k > w->blocks.depth ? GEMM_GROUPS * w->blocks.rows : w->blocks.rows;
+}
+
 static size_t left_size(const struct matmul_work *w)
 {
-	return round_up(w->blocks.rows * w->p.k, 16);
+	return round_up(block_rows(w) * least(w->blocks.depth, w->p.k), 16);
 }
 
 static size_t part_size(const struct matmul_work *w)
 {
-	return left_size(w) + w->blocks.rows * sums_step(w);
+	return left_size(w) + block_rows(w) * sums_step(w);
 }
 
 /* Weights alone are worth keeping: matmul's, whose right operand no batch chooses. */
@@ -94,10 +100,10 @@ static void pack_right(const struct matmul_work *w)
 
 /* --- phase 1 --- */
 
-/* In blocks, each row block with all its columns, so that left rows are packed once. */
+/* In blocks; left rows of one slice are packed once for all columns, of several once for each block. */
 static void run_region(const struct matmul_work *w, const struct matmul_block *b)
 {
-	size_t rows = gemm_even(b->rows, w->blocks.rows, GEMM_ROWS);
+	size_t rows = gemm_even(b->rows, block_rows(w), GEMM_ROWS);
 	size_t columns = gemm_even(b->columns, w->blocks.columns, GEMM_COLUMNS);
 	const float *right = packed_at(w, product_right(&w->p, b->batch));
 
@@ -109,7 +115,7 @@ static void run_region(const struct matmul_work *w, const struct matmul_block *b
 						     .column = b->column + j,
 						     .columns = least(columns, b->columns - j) };
 
-			sum_block(w, &some, j == 0, columns >= b->columns, right);
+			sum_block(w, &some, j > 0 && w->p.k <= w->blocks.depth, right);
 		}
 }
 

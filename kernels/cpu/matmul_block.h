@@ -1,7 +1,7 @@
 /*
  * kernels/cpu/matmul_block.h - the sums of a block of the result of a product, slice of k by slice, and where they go
  *
- * One right panel of a slice meets all left panels of the block. The first slice's sums begin with 0, those of others with what stands in
+ * One right panel of a slice meets all left panels of a group of rows. The first slice's sums begin with 0, those of others with what stands in
  * a block of f32; the last one's go from registers to the result, where at most a residual is added (or the result that was there, in
  * matmul_acc), else by way of that block and the epilogue, a few columns at a time, while they are in L1.
  */
@@ -103,6 +103,13 @@ SIMD_INLINE void ask_result(const struct result *r, size_t row, size_t column)
 		__builtin_prefetch(line + i * step, 1, 2);
 }
 
+/* The sums of the next tile, which the groups and slices between have driven out of L2, come meanwhile. */
+SIMD_INLINE void ask_sums(const struct matmul_work *w, size_t row, size_t column)
+{
+	for (size_t i = 0; i < GEMM_ROWS; i++)
+		__builtin_prefetch(w->sums + (row + i) * sums_step(w) + column, 1, 3);
+}
+
 /* A slice of k of a block: its first panels. */
 struct slice {
 	const float *left, *right;
@@ -154,25 +161,28 @@ SIMD_INLINE void sum_tile(const struct matmul_work *w, const struct matmul_block
 	}
 }
 
-/* Columns FROM to TO - 1 of a block over one slice. */
+/* Rows FIRST to FIRST + ROWS - 1 and columns FROM to TO - 1 of a block over one slice. */
 SIMD_INLINE void sum_slice(const struct matmul_work *w, const struct matmul_block *b,
-			   const struct slice *s, const struct result *r, size_t from, size_t to)
+			   const struct slice *s, const struct result *r, size_t first, size_t rows,
+			   size_t from, size_t to)
 {
-	const size_t tiles = ceiling(b->rows, GEMM_ROWS), kn = s->kn, step = sums_step(w);
+	const size_t tiles = ceiling(rows, GEMM_ROWS), kn = s->kn, step = sums_step(w);
 	const bool chains = by_chains(&w->p);
 
 	for (size_t j = from; j < to; j += GEMM_COLUMNS)
 		for (size_t i = 0; i < tiles; i++) {
-			const float *left = s->left + i * GEMM_ROWS * kn,
-				    *right = s->right + j * kn;
+			size_t row = first + i * GEMM_ROWS;
+			const float *left = s->left + row * kn, *right = s->right + j * kn;
 
 			gemm_ask(right + GEMM_COLUMNS * kn, kn, i, tiles);
+			if (!s->first)
+				ask_sums(w, row + GEMM_ROWS, j);
 			if (s->last)
-				ask_result(r, i * GEMM_ROWS, j);
+				ask_result(r, row, j);
 			if (chains)
 				LEVEL_NAME(gemm_tile_chains)
-			(left, right, kn, w->sums + i * GEMM_ROWS * step + j, step);
-			else sum_tile(w, b, s, r, left, right, i * GEMM_ROWS, j);
+			(left, right, kn, w->sums + row * step + j, step);
+			else sum_tile(w, b, s, r, left, right, row, j);
 		}
 }
 
@@ -181,57 +191,71 @@ SIMD_INLINE void sum_slice(const struct matmul_work *w, const struct matmul_bloc
 
 /* The last slice, and what follows the sums. */
 SIMD_INLINE void sum_last(const struct matmul_work *w, const struct matmul_block *b,
-			  const struct slice *s)
+			  const struct slice *s, size_t first, size_t rows)
 {
 	struct result r = result_of(w, b);
 
 	if (r.direct) {
-		sum_slice(w, b, s, &r, 0, b->columns);
+		sum_slice(w, b, s, &r, first, rows, 0, b->columns);
 		return;
 	}
 	for (size_t j = 0; j < b->columns; j += FINISH_COLUMNS) {
-		struct matmul_block some = *b;
+		struct matmul_block some = { .batch = b->batch,
+					     .row = b->row + first,
+					     .rows = rows,
+					     .column = b->column + j,
+					     .columns = least(FINISH_COLUMNS, b->columns - j) };
 
-		some.column += j;
-		some.columns = least(FINISH_COLUMNS, b->columns - j);
-		sum_slice(w, b, s, &r, j, j + some.columns);
-		finish(w, &some, w->sums + j);
+		sum_slice(w, b, s, &r, first, rows, j, j + some.columns);
+		finish(w, &some, w->sums + first * sums_step(w) + j);
+	}
+}
+
+/* All columns of a slice, a group of rows at a time, whose left panels stay in L2. */
+SIMD_INLINE void sum_groups(const struct matmul_work *w, const struct matmul_block *b,
+			    const struct slice *s)
+{
+	size_t group = gemm_even(b->rows, w->blocks.rows, GEMM_ROWS);
+
+	for (size_t i = 0; i < b->rows; i += group) {
+		size_t rows = least(group, b->rows - i);
+
+		if (s->last)
+			sum_last(w, b, s, i, rows);
+		else
+			sum_slice(w, b, s, NULL, i, rows, 0, b->columns);
 	}
 }
 
 /*
- * RIGHT is the packed right operand. PACK: the left rows are not yet packed; a slice is, just before it is used. ONCE: no other
- * block will read it.
+ * RIGHT is the packed right operand. PACKED: of one slice of k, whose left rows the columns before have packed; else a slice is, just
+ * before it is used.
  */
-SIMD_INLINE void sum_block(const struct matmul_work *w, const struct matmul_block *b, bool pack,
-			   bool once, const float *right)
+SIMD_INLINE void sum_block(const struct matmul_work *w, const struct matmul_block *b, bool packed,
+			   const float *right)
 {
 	const struct product *p = &w->p;
-	size_t rows = round_up(b->rows, GEMM_ROWS), padded = round_up(p->n, GEMM_COLUMNS), k = 0;
+	size_t padded = round_up(p->n, GEMM_COLUMNS), k = 0;
 	struct gemm_source source = { .t = p->a,
 				      .at = product_at(p, p->a, b->batch),
 				      .line = p->a->stride[p->row_axis],
 				      .k = p->a->stride[p->row_axis + 1] };
 
 	if (by_chains(p))
-		memset(w->sums, 0, rows * sums_step(w) * sizeof(float));
+		memset(w->sums, 0, round_up(b->rows, GEMM_ROWS) * sums_step(w) * sizeof(float));
 	do {
 		size_t kn = least(w->blocks.depth, p->k - k);
-		float *left = once ? w->left : w->left + k * rows;
-		struct slice s = { .left = left,
+		struct slice s = { .left = w->left,
 				   .right = right + k * padded + b->column * kn,
 				   .kn = kn,
 				   .first = k == 0,
 				   .last = k + kn >= p->k };
 
-		if (pack)
+		if (!packed)
 			LEVEL_NAME(gemm_pack)
-		(&source, b->row, b->rows, k, kn, GEMM_ROWS, GEMM_ROWS * kn, left);
+		(&source, b->row, b->rows, k, kn, GEMM_ROWS, GEMM_ROWS * kn, w->left);
+		sum_groups(w, b, &s);
 		k += kn;
-		if (s.last)
-			sum_last(w, b, &s);
-		else
-			sum_slice(w, b, &s, NULL, 0, b->columns);
 	} while (k < p->k);
 }
 
