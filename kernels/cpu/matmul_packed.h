@@ -14,12 +14,13 @@
 #include "kernels/cpu/rounded_work.h"
 
 /*
- * X(name): the types that have a form. Blocks of q3_k and q6_k are not read from their first byte to their last, which a core would foresee, and took
- * longer so than from the weight (Zen 3, two threads, 8,192 by 2,048 out of the caches: 468 to 378 us, 820 to 460).
+ * X(name): the types that have a form. Blocks of q3_k and q6_k are not read from their first byte to their last, as a core would
+ * foresee, and one row took longer by such a form than from the weight (Zen 3, two threads, 8,192 by 2,048 out of the caches: 468 us for 378, 820
+ * for 460).
  */
 #define PACKED(X) X(Q4_0) X(Q4_1) X(Q5_0) X(Q5_1) X(Q8_0) X(Q2_K) X(Q4_K) X(Q5_K)
 
-#define STREAMS 4
+#define STREAMS 4 /* stretches of lines that one row reads at the same time (rounded_straight.h) */
 
 /* --- the form --- */
 
@@ -28,7 +29,7 @@ SIMD_INLINE size_t halves_bytes(enum dtype t)
 	return (quant_has_offset(t) ? 4 : 2) * ROUNDED_LINES;
 }
 
-/* Where the words of a block begin: those scales that they do not begin after end it. */
+/* Where the words of a block begin: after its halves, or, of a type whose blocks those end, at once. */
 SIMD_INLINE size_t words_at(enum dtype t)
 {
 	return quant_d_at(t) ? 0 : quant_has_offset(t) ? 4 : 2;
@@ -42,7 +43,7 @@ SIMD_INLINE size_t words_of(enum dtype t)
 /* Of a block of all lines. */
 SIMD_INLINE size_t group_bytes(enum dtype t)
 {
-	return halves_bytes(t) + words_of(t) * ROUNDED_BYTES;
+	return block_bytes(t) * ROUNDED_LINES;
 }
 
 /* Elements of a block. */

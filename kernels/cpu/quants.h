@@ -92,32 +92,40 @@ struct quant_piece {
 	uint8_t mask; /* 0: there is no such piece */
 };
 
-/* Where the low bits of the values from E of run RUN on lie: as far as E + 15, 15 or 31 for blocks of 32 elements. */
+/* Where the bytes of the values' low bits begin. */
+SIMD_INLINE size_t quant_low_at(enum dtype t)
+{
+	switch (t) {
+	case DTYPE_Q4_1: return offsetof(struct block_q4_1, qs);
+	case DTYPE_Q5_0: return offsetof(struct block_q5_0, qs);
+	case DTYPE_Q5_1: return offsetof(struct block_q5_1, qs);
+	case DTYPE_Q2_K: return offsetof(struct block_q2_k, qs);
+	case DTYPE_Q3_K: return offsetof(struct block_q3_k, qs);
+	case DTYPE_Q4_K: return offsetof(struct block_q4_k, qs);
+	case DTYPE_Q5_K: return offsetof(struct block_q5_k, qs);
+	case DTYPE_Q6_K: return offsetof(struct block_q6_k, ql);
+	default: return 2; /* after d: of q4_0 and q8_0 */
+	}
+}
+
+/* Where the low bits of the values from E of run RUN on lie. */
 SIMD_INLINE struct quant_piece quant_low(enum dtype t, int run, size_t e)
 {
-	const size_t quarter = (size_t)(run / 4), half = (size_t)(run / 2), odd = (size_t)(run % 2);
-	const int nibble = e < 16 ? 0 : 4;
+	const size_t at = quant_low_at(t), quarter = (size_t)(run / 4), half = (size_t)(run / 2);
 
 	switch (t) {
-	case DTYPE_Q4_0: return (struct quant_piece){ 2 + e % 16, nibble, 15 };
-	case DTYPE_Q4_1: return (struct quant_piece){ 4 + e % 16, nibble, 15 };
-	case DTYPE_Q5_0: return (struct quant_piece){ 6 + e % 16, nibble, 15 };
-	case DTYPE_Q5_1: return (struct quant_piece){ 8 + e % 16, nibble, 15 };
+	case DTYPE_Q4_0:
+	case DTYPE_Q4_1:
+	case DTYPE_Q5_0:
+	case DTYPE_Q5_1: return (struct quant_piece){ at + e % 16, e < 16 ? 0 : 4, 15 };
 	case DTYPE_Q2_K:
-		return (struct quant_piece){ offsetof(struct block_q2_k, qs) + 32 * quarter + e,
-					     run % 4 * 2, 3 };
-	case DTYPE_Q3_K:
-		return (struct quant_piece){ offsetof(struct block_q3_k, qs) + 32 * quarter + e,
-					     run % 4 * 2, 3 };
+	case DTYPE_Q3_K: return (struct quant_piece){ at + 32 * quarter + e, run % 4 * 2, 3 };
 	case DTYPE_Q4_K:
-		return (struct quant_piece){ offsetof(struct block_q4_k, qs) + 32 * half + e,
-					     run % 2 * 4, 15 };
-	case DTYPE_Q5_K:
-		return (struct quant_piece){ offsetof(struct block_q5_k, qs) + 32 * half + e,
-					     run % 2 * 4, 15 };
+	case DTYPE_Q5_K: return (struct quant_piece){ at + 32 * half + e, run % 2 * 4, 15 };
 	case DTYPE_Q6_K:
-		return (struct quant_piece){ 64 * quarter + 32 * odd + e, run % 4 / 2 * 4, 15 };
-	default: return (struct quant_piece){ 2 + e, 0, 255 };
+		return (struct quant_piece){ at + 64 * quarter + 32 * (size_t)(run % 2) + e,
+					     run % 4 / 2 * 4, 15 };
+	default: return (struct quant_piece){ at + e, 0, 255 };
 	}
 }
 
