@@ -1,8 +1,8 @@
-"""logits_of.py transformers|llama MODEL [GOLDEN OUT]... - what a peer says of tokens, as compare-logits reads it
+"""logits_of.py transformers|transformers-f32|llama MODEL [GOLDEN OUT]... - what a peer says of tokens, as compare-logits reads it
 
 GOLDEN is a file of make-golden: its windows of tokens are read, its logits are not. OUT is like it (logits(5)), with the logits of
-`transformers`: MODEL's weights, dequantized, in float64 throughout (what it rounds to float32 on the way is not), or of `llama`: llama.cpp as
-it comes, or with `llama-f32` as the engine's name, with keys and values kept in f32. More pairs of GOLDEN and OUT may follow: the model is opened once.
+`transformers`: MODEL's weights, dequantized, in float64 throughout (what it rounds to float32 on the way is not), of `transformers-f32`: the same
+in float32, or of `llama`: llama.cpp as it comes, or with `llama-f32` as the engine's name, with keys and values kept in f32. More pairs of GOLDEN and OUT may follow: the model is opened once.
 Without any, pairs come by stdin, a line each, and a line on stdout tells that one was written.
 
 logits_of.py greedy MODEL N ENDS ID... - how many of the IDs after the first N are the likeliest ones by transformers, each after all before it,
@@ -53,14 +53,16 @@ def write(path, windows, vocab, metadata, rows_of):
     os.rename(path + '.part', path)
 
 
-def transformers_rows(model):
-    """In float64, also where the code of the model says float32 (norms, angles, softmax)."""
+def transformers_rows(model, exact=True):
+    """In float32, or EXACT: in float64, also where the code of the model says float32 (norms, angles, softmax)."""
     import torch
     import transformers
     torch.set_num_threads(int(os.environ.get('OMP_NUM_THREADS', '1')))
     place = (model, {}) if os.path.isdir(model) else (os.path.dirname(model), {'gguf_file': os.path.basename(model)})
-    lm = transformers.AutoModelForCausalLM.from_pretrained(place[0], dtype=torch.float32, attn_implementation='eager', **place[1]).double().eval()
-    torch.Tensor.float, torch.float, torch.float32 = torch.Tensor.double, torch.float64, torch.float64
+    lm = transformers.AutoModelForCausalLM.from_pretrained(place[0], dtype=torch.float32, attn_implementation='eager', **place[1]).eval()
+    if exact:
+        lm.double()
+        torch.Tensor.float, torch.float, torch.float32 = torch.Tensor.double, torch.float64, torch.float64
 
     def rows(window):
         with torch.no_grad():
@@ -82,8 +84,9 @@ def llama_rows(model, longest, **options):
 
 def answer(engine, rows, golden, out):
     windows, vocab, metadata = read(golden)
-    metadata.update(compute='f64' if engine == 'transformers' else 'rounded', model_name=engine, kernels=engine,
-                    cache='none' if engine == 'transformers' else engine)
+    torch_computes = {'transformers': 'f64', 'transformers-f32': 'f32'}
+    metadata.update(compute=torch_computes.get(engine, 'rounded'), model_name=engine, kernels=engine,
+                    cache='none' if engine in torch_computes else engine)
     write(out, windows, vocab, metadata, rows)
 
 
@@ -96,8 +99,8 @@ def main():
         print((rows.argmax(1)[first - 1:-1] == ids[first:]).sum())
         return
     longest = max((len(w) for golden in files[::2] for w in read(golden)[0]), default=512)
-    if engine == 'transformers':
-        rows = transformers_rows(model)
+    if engine.startswith('transformers'):
+        rows = transformers_rows(model, exact=engine == 'transformers')
     else:
         rows = llama_rows(model, longest, **(dict(type_k=0, type_v=0, flash_attn=False) if engine == 'llama-f32' else {}))  # 0: GGML_TYPE_F32
     for golden, out in zip(files[::2], files[1::2]):
