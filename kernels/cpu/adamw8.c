@@ -57,17 +57,17 @@ static struct quantum quantum_of(float most, float limit, float least)
 				 .least = simd_f32(least) };
 }
 
-/* The nearest whole number after SHIFT, between -1/2 and 1/2, is added; what is NaN becomes 0. */
+/* What is to be rounded, with SHIFT, between -1/2 and 1/2, added; what is NaN becomes 0. */
 SIMD_INLINE vf32 quantized(const struct quantum *q, vf32 x, vf32 shift, bool is_signed)
 {
-	const vf32 magic = simd_f32(0x1.8p23f), zero = { 0 };
+	const vf32 zero = { 0 };
 	vf32 v = x * q->up * q->factor, w;
 
 	v = simd_keep(v == v, v);
 	w = simd_max(simd_min(v + shift, q->limit), is_signed ? -q->limit : zero);
 	if (!is_signed)
 		w = simd_select((v > zero) & (v < q->least), w, q->least);
-	return w + magic - magic;
+	return w;
 }
 
 /*
@@ -77,14 +77,13 @@ SIMD_INLINE vf32 quantized(const struct quantum *q, vf32 x, vf32 shift, bool is_
 SIMD_INLINE vf32 quantized_plain(const struct quantum *q, vf32 x, vf32 shift, bool is_signed,
 				 bool shifted)
 {
-	const vf32 magic = simd_f32(0x1.8p23f);
 	vf32 v = x * q->factor, w = shifted ? v + shift : v;
 
 	if (!is_signed)
 		w = simd_max(w, simd_keep((vi32)v > 0, q->least));
 	else if (shifted)
 		w = simd_max(w, -q->limit);
-	return w + magic - magic;
+	return w;
 }
 
 /* (BITS mod 2^12 + 1/2) / 2^12 - 1/2, exactly. */
@@ -120,8 +119,8 @@ SIMD_INLINE void quantize_block(const float *m, const float *r, struct quantum q
 						       words)
 				     : quantized(&qr, simd_load(r + at), shift_r, false);
 		}
-		quantize_bytes(v, true, first + i);
-		quantize_bytes(w, false, root + i);
+		quantize_bytes(v, true, true, first + i);
+		quantize_bytes(w, false, true, root + i);
 	}
 }
 
@@ -131,32 +130,65 @@ struct block {
 	float scale_m, scale_r;
 };
 
+#define SIDE 4 /* vectors side by side: a root and a quotient are long to wait for */
+
+/* Their largest magnitudes so far, and NaN from a parameter that is, on. */
+struct seen {
+	vf32 m, r, none;
+};
+
+/* P and the moments, to M and R, after the step of the vectors from J on, VECTORS of them, a constant. */
+SIMD_INLINE void step_some(const struct adam *a, const struct block *b, float *p, const float *g,
+			   size_t j, int vectors, float *m, float *r, struct seen *seen)
+{
+	const vf32 zero = { 0 };
+	vf32 scale_m = simd_f32(b->scale_m), scale_r = simd_f32(b->scale_r);
+	vf32 first[SIDE], second[SIDE], next[SIDE];
+
+	SIMD_UNROLL
+	for (int i = 0; i < vectors; i++) {
+		size_t at = j + (size_t)i * SIMD_WIDTH;
+		vf32 d = simd_load(g + at) * a->scale;
+		vf32 old = bytes_load(b->root + at, false) * scale_r;
+
+		first[i] =
+			simd_fma(a->beta1, bytes_load(b->first + at, true) * scale_m, a->rest1 * d);
+		second[i] = simd_sqrt(simd_fma(a->beta2 * old, old, a->rest2 * d * d));
+		simd_store(m + at, first[i]);
+	}
+	SIMD_UNROLL
+	for (int i = 0; i < vectors; i++) {
+		size_t at = j + (size_t)i * SIMD_WIDTH;
+
+		simd_store(r + at, second[i]);
+		seen->m = simd_max(simd_abs(first[i]), seen->m);
+		seen->r = simd_max(second[i], seen->r);
+		next[i] = adam_quotient(a, first[i], second[i]);
+	}
+	SIMD_UNROLL
+	for (int i = 0; i < vectors; i++) {
+		size_t at = j + (size_t)i * SIMD_WIDTH;
+
+		next[i] = adam_moved(a, simd_load(p + at), next[i]);
+		seen->none = simd_fma(next[i], zero, seen->none);
+		simd_store(p + at, next[i]);
+	}
+}
+
 /* P and the moments, to M and R, after the step of N elements; their largest magnitudes to MOST. Whether none is NaN, for sure. */
 static bool step_block(const struct adam *a, const struct block *b, float *p, const float *g,
 		       size_t n, float *m, float *r, float most[2])
 {
-	const vf32 zero = { 0 };
-	vf32 most_m = { 0 }, most_r = { 0 }, none = { 0 };
-	vf32 scale_m = simd_f32(b->scale_m), scale_r = simd_f32(b->scale_r);
+	struct seen seen = { 0 };
+	size_t j = 0;
 
-	for (size_t j = 0; j < n; j += SIMD_WIDTH) {
-		vf32 d = simd_load(g + j) * a->scale;
-		vf32 old = bytes_load(b->root + j, false) * scale_r;
-		vf32 first =
-			simd_fma(a->beta1, bytes_load(b->first + j, true) * scale_m, a->rest1 * d);
-		vf32 second = simd_sqrt(simd_fma(a->beta2 * old, old, a->rest2 * d * d)), next;
-
-		most_m = simd_max(simd_abs(first), most_m);
-		most_r = simd_max(second, most_r);
-		simd_store(m + j, first);
-		simd_store(r + j, second);
-		next = adam_step(a, simd_load(p + j), first, second);
-		none = simd_fma(next, zero, none); /* NaN from a moment that is, on */
-		simd_store(p + j, next);
-	}
-	most[0] = most_lane(most_m);
-	most[1] = most_lane(most_r);
-	return !simd_any(none != none);
+	for (; j + SIDE * SIMD_WIDTH <= n; j += SIDE * SIMD_WIDTH)
+		step_some(a, b, p, g, j, SIDE, m, r, &seen);
+	for (; j < n; j += SIMD_WIDTH)
+		step_some(a, b, p, g, j, 1, m, r, &seen);
+	most[0] = most_lane(seen.m);
+	most[1] = most_lane(seen.r);
+	return !simd_any(seen.none != seen.none);
 }
 
 /* What quantized_plain takes. */

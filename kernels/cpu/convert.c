@@ -131,11 +131,24 @@ static void copy_run(const struct kernel_call *c, const struct run *r)
 		plain_gather(bytes, plain_at(x, run_at(x, r)), last_step(x), to, r->n);
 }
 
+/* What lies side by side from the first to the last: the part's share at once. */
+static void copy_all(const struct kernel_call *c)
+{
+	const struct kernel_tensor *x = &c->in[0], *y = &c->out[0];
+	size_t bytes = dtype_info(x->dtype)->bytes, n = kernel_elements(y), from, to;
+
+	kernel_share(n, CHUNK, c->part, c->parts, &from, &to);
+	vector_copy((uint8_t *)y->data + from * bytes, (const uint8_t *)x->data + from * bytes,
+		    (to - from) * bytes, n * bytes >= VECTOR_STREAM_BYTES);
+}
+
 static void run_copy(const struct kernel_call *c)
 {
 	int axis = other_axis(&c->in[0]);
 
-	if (axis >= 0)
+	if (kernel_dense(&c->in[0]) && kernel_dense(&c->out[0]))
+		copy_all(c);
+	else if (axis >= 0)
 		copy_turned(c, axis);
 	else
 		each_run(c, copy_run);

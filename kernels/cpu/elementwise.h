@@ -167,11 +167,18 @@ static bool straight(const struct kernel_call *c, const struct run *like)
 	return results_side_by_side(c) && all_are(c->out, c->n_out, like->to);
 }
 
-static void each(const struct kernel_call *c, run_fn *fn, const struct run *like)
+static bool all_dense(const struct kernel_tensor *t, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!kernel_dense(&t[i]))
+			return false;
+	return true;
+}
+
+static void each_run(const struct kernel_call *c, run_fn *fn, const struct run *like, size_t most)
 {
 	const struct kernel_tensor *out = &c->out[0];
 	size_t length = out->n_axes ? out->shape[out->n_axes - 1] : 1;
-	size_t most = straight(c, like) ? LONG_RUN : RUN;
 	size_t runs = (length + most - 1) / most, from, to;
 	size_t outer = length ? kernel_elements(out) / length : 0;
 
@@ -181,6 +188,21 @@ static void each(const struct kernel_call *c, run_fn *fn, const struct run *like
 
 		run_some(c, fn, like, i / runs, first,
 			 length - first < most ? length - first : most);
+	}
+}
+
+/* What lies side by side from the first to the last is one run for each part. */
+static void each(const struct kernel_call *c, run_fn *fn, const struct run *like)
+{
+	bool is_straight = straight(c, like);
+	size_t from, to;
+
+	if (is_straight && all_dense(c->in, c->n_in) && all_dense(c->out, c->n_out)) {
+		kernel_share(kernel_elements(&c->out[0]), RUN, c->part, c->parts, &from, &to);
+		if (from < to)
+			run_some(c, fn, like, 0, from, to - from);
+	} else {
+		each_run(c, fn, like, is_straight ? LONG_RUN : RUN);
 	}
 	if (like->stream)
 		simd_stream_end();

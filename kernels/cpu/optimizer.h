@@ -106,12 +106,20 @@ SIMD_INLINE struct adam adam_of(const struct kernel_call *c, int at)
 			      .decay = simd_f32((float)a->weight_decay) };
 }
 
-/* P after a step by the first moment M and the root R of the second. */
+/* How far to go by the first moment M and the root R of the second, and P after it. */
+SIMD_INLINE vf32 adam_quotient(const struct adam *a, vf32 m, vf32 r)
+{
+	return m * a->first / simd_fma(r, a->second, a->eps);
+}
+
+SIMD_INLINE vf32 adam_moved(const struct adam *a, vf32 p, vf32 quotient)
+{
+	return p - a->lr * simd_fma(a->decay, p, quotient);
+}
+
 SIMD_INLINE vf32 adam_step(const struct adam *a, vf32 p, vf32 m, vf32 r)
 {
-	vf32 step = m * a->first / simd_fma(r, a->second, a->eps);
-
-	return p - a->lr * simd_fma(a->decay, p, step);
+	return adam_moved(a, p, adam_quotient(a, m, r));
 }
 
 SIMD_INLINE bool optimizer_dense(const struct kernel_tensor *t)

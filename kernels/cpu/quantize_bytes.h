@@ -1,4 +1,4 @@
-/* kernels/cpu/quantize_bytes.h - whole numbers of 0 to 255 in vectors of f32, or -128 to 127, as bytes */
+/* kernels/cpu/quantize_bytes.h - numbers of 0 to 255 in vectors of f32, or -128 to 127, as bytes */
 #ifndef KERNELS_CPU_QUANTIZE_BYTES_H
 #define KERNELS_CPU_QUANTIZE_BYTES_H
 
@@ -6,31 +6,46 @@
 
 #define QUANTIZE_VECTORS (32 / SIMD_WIDTH)
 
-/* 32 values, fractions cut off; SIGNED: of -128 to 127, else of 0 to 255. What is past the range is the caller's mistake. */
-SIMD_INLINE void quantize_bytes(const vf32 *v, bool is_signed, void *out)
+/* The whole numbers nearest to X, halves to even, or with the fractions cut off. */
+SIMD_INLINE vi32 quantize_whole(vf32 x, bool nearest)
 {
 #if SIMD_WIDTH == 16 && !defined(SIMD_EMULATED)
-	for (int i = 0; i < 2; i++) {
-		__m128i bytes = _mm512_cvtepi32_epi8(_mm512_cvttps_epi32((__m512)v[i]));
+	return (vi32)(nearest ? _mm512_cvtps_epi32((__m512)x) : _mm512_cvttps_epi32((__m512)x));
+#elif SIMD_WIDTH == 8
+	return (vi32)(nearest ? _mm256_cvtps_epi32((__m256)x) : _mm256_cvttps_epi32((__m256)x));
+#elif defined(__SSE2__) && SIMD_WIDTH == 4
+	return (vi32)(nearest ? _mm_cvtps_epi32((__m128)x) : _mm_cvttps_epi32((__m128)x));
+#else
+	const vf32 magic = simd_f32(0x1.8p23f);
 
-		_mm_storeu_si128((__m128i *)out + i, bytes);
-	}
+	return __builtin_convertvector(nearest ? x + magic - magic : x, vi32);
+#endif
+}
+
+/* 32 values; SIGNED: of -128 to 127, else of 0 to 255. What is past the range is the caller's mistake. */
+SIMD_INLINE void quantize_bytes(const vf32 *v, bool is_signed, bool nearest, void *out)
+{
+	vi32 whole[QUANTIZE_VECTORS];
+
+	SIMD_UNROLL
+	for (int i = 0; i < QUANTIZE_VECTORS; i++)
+		whole[i] = quantize_whole(v[i], nearest);
+#if SIMD_WIDTH == 16 && !defined(SIMD_EMULATED)
+	for (int i = 0; i < 2; i++)
+		_mm_storeu_si128((__m128i *)out + i, _mm512_cvtepi32_epi8((__m512i)whole[i]));
 #elif SIMD_WIDTH == 8
 	/* Packing works within halves of 16 bytes. */
-	__m256i ab = _mm256_packs_epi32(_mm256_cvttps_epi32((__m256)v[0]),
-					_mm256_cvttps_epi32((__m256)v[1]));
-	__m256i cd = _mm256_packs_epi32(_mm256_cvttps_epi32((__m256)v[2]),
-					_mm256_cvttps_epi32((__m256)v[3]));
+	__m256i ab = _mm256_packs_epi32((__m256i)whole[0], (__m256i)whole[1]);
+	__m256i cd = _mm256_packs_epi32((__m256i)whole[2], (__m256i)whole[3]);
 	__m256i all = is_signed ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
 
 	all = _mm256_permutevar8x32_epi32(all, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 	_mm256_storeu_si256(out, all);
 #elif defined(__SSE2__) && SIMD_WIDTH == 4
-	for (int i = 0; i < 2; i++, v += 4) {
-		__m128i ab = _mm_packs_epi32(_mm_cvttps_epi32((__m128)v[0]),
-					     _mm_cvttps_epi32((__m128)v[1]));
-		__m128i cd = _mm_packs_epi32(_mm_cvttps_epi32((__m128)v[2]),
-					     _mm_cvttps_epi32((__m128)v[3]));
+	for (int i = 0; i < 2; i++) {
+		const vi32 *w = whole + 4 * i;
+		__m128i ab = _mm_packs_epi32((__m128i)w[0], (__m128i)w[1]);
+		__m128i cd = _mm_packs_epi32((__m128i)w[2], (__m128i)w[3]);
 
 		_mm_storeu_si128((__m128i *)out + i,
 				 is_signed ? _mm_packs_epi16(ab, cd) : _mm_packus_epi16(ab, cd));
@@ -40,7 +55,7 @@ SIMD_INLINE void quantize_bytes(const vf32 *v, bool is_signed, void *out)
 
 	(void)is_signed;
 	for (int i = 0; i < 32; i++)
-		bytes[i] = (uint8_t)(int32_t)v[i / SIMD_WIDTH][i % SIMD_WIDTH];
+		bytes[i] = (uint8_t)whole[i / SIMD_WIDTH][i % SIMD_WIDTH];
 #endif
 }
 

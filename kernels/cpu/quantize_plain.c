@@ -240,7 +240,7 @@ SIMD_INLINE void integers(const float *x, float least, float inverse, uint8_t *l
 
 		whole[i] = v * simd_f32(inverse) + simd_f32(0.5f);
 	}
-	quantize_bytes(whole, false, l);
+	quantize_bytes(whole, false, false, l);
 }
 
 SIMD_INLINE void integers_symmetric(const float *x, float inverse, float half, uint8_t *l)
@@ -252,7 +252,7 @@ SIMD_INLINE void integers_symmetric(const float *x, float inverse, float half, u
 	for (int i = 0; i < QUANTIZE_VECTORS; i++)
 		whole[i] =
 			simd_load(x + i * SIMD_WIDTH) * simd_f32(inverse) + simd_f32(half + 0.5f);
-	quantize_bytes(whole, false, l);
+	quantize_bytes(whole, false, false, l);
 	quantize_at_most((uint8_t)(2 * half - 1), l);
 }
 
@@ -313,7 +313,7 @@ SIMD_INLINE void rounded(const float *x, float inverse, int8_t *out)
 
 		whole[i] = v + (vf32)(((vi32)v & sign) | (vi32)simd_f32(0x1.fffffep-2f));
 	}
-	quantize_bytes(whole, true, out);
+	quantize_bytes(whole, true, false, out);
 }
 
 SIMD_INLINE void put_q8_0(const float *x, const struct batch *b, size_t i, struct block_q8_0 *out)

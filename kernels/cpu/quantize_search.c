@@ -360,7 +360,7 @@ SIMD_INLINE void nearest_group(const float *x, size_t n, float scale, float min,
 						simd_f32(scale),
 					simd_f32(low), simd_f32(high)) -
 		       simd_f32(low);
-	quantize_bytes(v, false, bytes);
+	quantize_bytes(v, false, false, bytes);
 	memcpy(l, bytes, n);
 }
 
