@@ -65,7 +65,7 @@ UNARY_FOUR(sigmoid, simd_sigmoid_four);
 UNARY(tanh, simd_tanh(x));
 UNARY_ANY(relu, relu(x));
 UNARY(relu2, relu(x) * relu(x));
-UNARY(gelu, simd_gelu(x));
+UNARY_FOUR(gelu, simd_gelu_four);
 UNARY_FOUR(gelu_tanh, simd_gelu_tanh_four);
 SCALAR(log, logf(x));
 SCALAR(sin, sinf(x));

@@ -101,17 +101,12 @@ SIMD_INLINE void gated(const struct run *r, size_t n, enum dtype t, bool stream,
 	}
 }
 
-SIMD_INLINE void gelu_four(vf32 x[4])
-{
-	SIMD_FOUR(x[j] = simd_gelu(x[j]));
-}
-
 SIMD_INLINE void body_geglu(const struct run *r, size_t n, enum dtype t, bool stream)
 {
 	if (by_tanh(r))
 		gated(r, n, t, stream, simd_gelu_tanh_four);
 	else
-		gated(r, n, t, stream, gelu_four);
+		gated(r, n, t, stream, simd_gelu_four);
 }
 RUNS(geglu);
 
