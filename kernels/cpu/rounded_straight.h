@@ -127,6 +127,11 @@ SIMD_INLINE void straight_values(enum dtype t, struct straight_lines b, int run,
 
 /* --- sums --- */
 
+SIMD_INLINE rbytes straight_twice(const int8_t *x)
+{
+	return (rbytes)_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)x));
+}
+
 /* Sums of neighbours of A and of B in every half: of two fours in one, STEP 1, or of the two eights that such steps made, 2. */
 SIMD_INLINE __m256i straight_step(int step, bool shorts, __m256i a, __m256i b)
 {
@@ -136,24 +141,35 @@ SIMD_INLINE __m256i straight_step(int step, bool shorts, __m256i a, __m256i b)
 	return shorts ? _mm256_add_epi16(low, high) : _mm256_add_epi32(low, high);
 }
 
-/*
- * Of lines 0 to 7: the sum of the products of N halves of 16 values from half FIRST on, those of lines l and l + 4 in W[l], by those of X, which
- * lie in either half of a vector.
- */
-SIMD_INLINE rint32 straight_sums(enum rounded_kind kind, size_t n, rbytes (*w)[2], size_t first,
-				 const rbytes *x)
+/* What the sums of a group of all lines are made of: of lines l and l + 4 in four[l], as rounded_more leaves them. */
+struct straight_dots {
+	__m256i four[4];
+};
+
+/* Products of N halves of 16 values from half FIRST on, those of lines l and l + 4 in W[l], by those of x at Q. */
+SIMD_INLINE struct straight_dots straight_dots(enum rounded_kind kind, size_t n, rbytes (*w)[2],
+					       size_t first, const int8_t *q)
 {
-	const size_t fit = rounded_is_narrow(kind) ? rounded_fit(kind) / n : 0;
-	__m256i four[4], two[2], one;
+	const rbytes x[2] = { straight_twice(q), straight_twice(q + (n - 1) * 16) };
+	struct straight_dots d;
 
 	SIMD_UNROLL
 	for (int l = 0; l < 4; l++) {
 		rint32 sum = rounded_more(kind, true, (rint32){ 0 }, w[l][first], x[0]);
 
-		four[l] = (__m256i)(n == 2 ? rounded_more(kind, false, sum, w[l][1], x[1]) : sum);
+		d.four[l] = (__m256i)(n == 2 ? rounded_more(kind, false, sum, w[l][1], x[1]) : sum);
 	}
+	return d;
+}
+
+/* Of lines 0 to 7: the sum of the products of N halves. */
+SIMD_INLINE rint32 straight_sums(enum rounded_kind kind, size_t n, struct straight_dots d)
+{
+	const size_t fit = rounded_is_narrow(kind) ? rounded_fit(kind) / n : 0;
+	__m256i two[2], one;
+
 	for (int i = 0; i < 2; i++) {
-		two[i] = straight_step(1, fit >= 2, four[2 * i], four[2 * i + 1]);
+		two[i] = straight_step(1, fit >= 2, d.four[2 * i], d.four[2 * i + 1]);
 		if (fit == 2)
 			two[i] = (__m256i)rounded_widen((rint16)two[i]);
 	}
@@ -163,9 +179,20 @@ SIMD_INLINE rint32 straight_sums(enum rounded_kind kind, size_t n, rbytes (*w)[2
 
 /* --- products --- */
 
-SIMD_INLINE rbytes straight_twice(const int8_t *x)
+/* Group G of x, group H of the lines' block, whose products D are. T and H are constants. */
+SIMD_INLINE rfloat straight_group(enum dtype t, const struct line_scales *s, size_t h,
+				  struct straight_dots d, const struct rounded_rows *x, size_t g,
+				  rfloat acc)
 {
-	return (rbytes)_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)x));
+	const size_t group = quant_group(t);
+	rint32 dot = straight_sums(rounded_kind(t), group / 16, d);
+
+	if (rounded_bias(t))
+		dot -= rounded_all_int(x->excess[g]);
+	acc = rounded_step(acc, line_scale(t, s, h), x->scale[g * group / 32], dot);
+	if (quant_has_offset(t))
+		acc = rounded_fma(line_offset(t, s, h), rounded_all(x->sum[g]), acc);
+	return acc;
 }
 
 /* Run RUN of the lines by the same run of x, group G. T and RUN are constants. */
@@ -178,41 +205,69 @@ SIMD_INLINE rfloat straight_run(enum dtype t, struct straight_lines b, int run,
 
 	straight_values(t, b, run, s, w);
 	SIMD_UNROLL
-	for (size_t h = 0; h < 2 / n; h++, g++) {
-		rfloat scale = line_scale(t, s, (size_t)run * (2 / n) + h);
-		rfloat offset = line_offset(t, s, (size_t)run * (2 / n) + h);
-		const int8_t *q = x->q + g * group;
-		rbytes two[2] = { straight_twice(q), straight_twice(q + (n - 1) * 16) };
-		rint32 dot = straight_sums(rounded_kind(t), n, w, h, two);
+	for (size_t h = 0; h < 2 / n; h++, g++)
+		acc = straight_group(t, s, (size_t)run * (2 / n) + h,
+				     straight_dots(rounded_kind(t), n, w, h, x->q + g * group), x,
+				     g, acc);
+	return acc;
+}
 
-		if (rounded_bias(t))
-			dot -= rounded_all_int(x->excess[g]);
-		acc = rounded_step(acc, scale, x->scale[g * group / 32], dot);
-		if (quant_has_offset(t))
-			acc = rounded_fma(offset, rounded_all(x->sum[g]), acc);
+/* Row 0 of x by eight lines of blocks of 256. */
+SIMD_INLINE rfloat straight_k(enum dtype t, struct straight_lines b, const struct rounded_rows *x)
+{
+	const size_t groups = 32 / quant_group(t);
+	rfloat acc = { 0 };
+
+	for (size_t g = 0; g < x->k / quant_group(t); b.p += block_bytes(t)) {
+		struct line_scales s = straight_scales(t, b);
+
+		SIMD_UNROLL
+		for (int run = 0; run < 8; run++, g += groups)
+			acc = straight_run(t, b, run, &s, x, g, acc);
 	}
 	return acc;
+}
+
+/* A block of 32 of each line by group G of x. */
+SIMD_INLINE struct straight_dots straight_block(enum dtype t, struct straight_lines b,
+						const struct rounded_rows *x, size_t g)
+{
+	struct line_scales s = straight_scales(t, b);
+	rbytes w[4][2];
+
+	straight_values(t, b, 0, &s, w);
+	return straight_dots(rounded_kind(t), 2, w, 0, x->q + g * 32);
+}
+
+/*
+ * Of blocks of 32. The products of a block come before the sums of the one before it: each waits less for what it needs, and more of them
+ * find room in the core (Zen 3, q4_1: 26.5 to 28.0 GB/s in L2, 22.9 to 24.8 in memory).
+ */
+SIMD_INLINE rfloat straight_32(enum dtype t, struct straight_lines b, const struct rounded_rows *x)
+{
+	const size_t n = x->k / 32;
+	struct straight_dots now, next;
+	struct line_scales s;
+	rfloat acc = { 0 };
+
+	if (n == 0)
+		return acc;
+	now = straight_block(t, b, x, 0);
+	for (size_t g = 1; g < n; g++, now = next) {
+		s = straight_scales(t, b);
+		b.p += block_bytes(t);
+		next = straight_block(t, b, x, g);
+		acc = straight_group(t, &s, 0, now, x, g - 1, acc);
+	}
+	s = straight_scales(t, b);
+	return straight_group(t, &s, 0, now, x, n - 1, acc);
 }
 
 /* Row 0 of x by eight lines. T is a constant. */
 SIMD_INLINE void rounded_straight(enum dtype t, struct straight_lines b,
 				  const struct rounded_rows *x, float *out)
 {
-	const size_t bytes = block_bytes(t), groups = 32 / quant_group(t);
-	rfloat acc = { 0 };
-
-	for (size_t g = 0; g < x->k / quant_group(t); b.p += bytes) {
-		struct line_scales s = straight_scales(t, b);
-
-		if (!quant_is_k(t)) {
-			acc = straight_run(t, b, 0, &s, x, g++, acc);
-			continue;
-		}
-		SIMD_UNROLL
-		for (int run = 0; run < 8; run++, g += groups)
-			acc = straight_run(t, b, run, &s, x, g, acc);
-	}
-	rounded_store(out, acc);
+	rounded_store(out, quant_is_k(t) ? straight_k(t, b, x) : straight_32(t, b, x));
 }
 
 #endif

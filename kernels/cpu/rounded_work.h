@@ -31,6 +31,13 @@ struct work {
 	size_t step_bytes; /* of 32 elements of a unit; of a block, if that has more */
 };
 
+/* N, of columns to be copied: a compiler that knows it to be small uses `rep movs`, which takes longer than a call. */
+SIMD_INLINE size_t any_size(size_t n)
+{
+	__asm__("" : "+r"(n));
+	return n;
+}
+
 static size_t up(size_t n)
 {
 	return (n + 63) / 64 * 64;
@@ -209,8 +216,7 @@ static void by_panels(const struct kernel_call *c, const struct work *w, size_t 
 			for (size_t i = 0; i < n; i += TILE_LINES)
 				tile(w, row, row + rows, j + i, make,
 				     (struct chains){ out + i, columns });
-			/* Who knows that N is small copies it with `rep movs`, which takes longer than a call. */
-			__asm__("" : "+r"(n));
+			n = any_size(n);
 			for (size_t r = 0; r < rows; r++)
 				epilogue_row(c, w->p, 0, row + r, j, n, out + r * columns);
 		}
