@@ -12,7 +12,9 @@
 #include "kernels/random.h"
 
 #define CHUNK 512
-#define ROOM  (4 * SIMD_PHILOX_BLOCKS) /* words that are drawn at a time, at most */
+
+/* What comes as many bytes later is asked for, as in elementwise.h: a draw takes long. */
+#define AHEAD 1024
 
 /* Blocks FIRST on, of row ROW; or block 0 of rows FIRST on. */
 struct draws {
@@ -21,25 +23,14 @@ struct draws {
 	bool down;
 };
 
-/* The first words of rows FIRST to FIRST + SIMD_WIDTH - 1. */
-static void draw_down(const struct draws *d, uint64_t first, uint32_t *out)
-{
-	vu32 word[1][4];
-
-	simd_philox_rows(first, word[0]);
-	simd_philox(d->key, word, 1);
-	simd_store(out, (vf32)word[0][0]);
-}
-
-/* The words of N elements, whole blocks of each row from FIRST on; OUT has room for ROOM more. */
+/* The words of N elements of each row from FIRST on; OUT has room for SIMD_PHILOX_WORDS more. */
 static void draw_many(const struct draws *d, size_t n, uint32_t *out)
 {
 	if (d->down)
 		for (size_t i = 0; i < n; i += SIMD_WIDTH)
-			draw_down(d, d->first + i, out + i);
+			simd_store(out + i, (vf32)simd_philox_rows(d->key, d->first + i));
 	else
-		for (size_t i = 0; i < n; i += 4 * SIMD_PHILOX_BLOCKS)
-			simd_philox_words(d->key, d->first + i / 4, d->row, out + i);
+		simd_philox_store(d->key, d->first, d->row, n, out);
 }
 
 static ptrdiff_t last_step(const struct kernel_tensor *t)
@@ -53,65 +44,94 @@ struct chance {
 	float scale;
 };
 
-SIMD_INLINE vf32 kept(struct chance c, const uint32_t *word, vf32 x)
+SIMD_INLINE vf32 kept(struct chance c, vu32 word, vf32 x)
 {
-	vi32 stays = (vi32)((vu32)simd_load(word) >> 8) >= c.below;
+	vi32 stays = (vi32)(word >> 8) >= c.below;
 
 	return simd_keep(stays, x * simd_f32(c.scale));
 }
 
-/* As many of N elements of T as are whole pairs of vectors, where they lie; how many these were. */
-SIMD_INLINE size_t drop_pairs(enum dtype t, struct chance c, const uint32_t *word, const uint8_t *x,
-			      uint8_t *y, size_t n)
+/* As many of N elements of T as are whole draws, where they lie, each as soon as its word is drawn; how many these were. */
+SIMD_INLINE size_t drop_drawn(enum dtype t, const struct draws *draws, struct chance c,
+			      const uint8_t *x, uint8_t *y, size_t n, bool stream)
 {
+	const struct draws d = *draws; /* what is stored is none of it */
+	const uint32_t key[2] = { d.key[0], d.key[1] };
 	size_t i = 0;
 
-	for (; i + VECTOR_TWO <= n; i += VECTOR_TWO) {
-		size_t at = operand_bytes(t, (ptrdiff_t)i);
-		vf32 a = vector_load(t, x + at);
-		vf32 b = vector_load(t, x + at + operand_bytes(t, SIMD_WIDTH));
+	for (; i + SIMD_PHILOX_WORDS <= n; i += SIMD_PHILOX_WORDS) {
+		vu32 word[SIMD_PHILOX_VECTORS];
 
-		vector_store_two(t, y + at, kept(c, word + i, a), kept(c, word + i + SIMD_WIDTH, b),
-				 false);
+		simd_philox_words(key, d.first + i / 4, d.row, word);
+		SIMD_UNROLL
+		for (size_t j = 0; j < SIMD_PHILOX_VECTORS; j += 2) {
+			size_t at = operand_bytes(t, (ptrdiff_t)(i + j * SIMD_WIDTH));
+			vf32 a = vector_load(t, x + at);
+			vf32 b = vector_load(t, x + at + operand_bytes(t, SIMD_WIDTH));
+
+			__builtin_prefetch((const void *)((uintptr_t)x + at + AHEAD), 0, 3);
+			vector_store_two(t, y + at, kept(c, word[j], a), kept(c, word[j + 1], b),
+					 stream);
+		}
 	}
 	return i;
 }
 
-/* N elements of T from FROM on, whose words are WORD; there is room for a vector behind these. */
+static struct chance chance_of(const struct kernel_call *c)
+{
+	const struct dropout_attributes *a = c->attributes;
+
+	return (struct chance){ (int32_t)ceilf((float)a->p * 0x1p24f), (float)(1 / (1 - a->p)) };
+}
+
+/* The first of N elements, of which D.FIRST is the first block, where these need no buffer; how many these were. */
+static size_t drop_in_place(const struct kernel_call *c, const struct draws *d, ptrdiff_t from,
+			    ptrdiff_t to, size_t n, bool stream)
+{
+	const struct kernel_tensor *in = &c->in[0], *out = &c->out[0];
+	const uint8_t *x = operand_at(in, from);
+	uint8_t *y = (uint8_t *)out->data + operand_bytes(out->dtype, to);
+
+	if (d->down || last_step(in) != 1 || in->dtype != out->dtype)
+		return 0;
+	if (in->dtype == DTYPE_BF16)
+		return drop_drawn(DTYPE_BF16, d, chance_of(c), x, y, n, false);
+	if (in->dtype != DTYPE_F32)
+		return 0;
+	return stream && vector_aligned(y) ? drop_drawn(DTYPE_F32, d, chance_of(c), x, y, n, true)
+					   : drop_drawn(DTYPE_F32, d, chance_of(c), x, y, n, false);
+}
+
+/* N elements whose words are WORD; there is room for a vector behind these. */
 static void drop(const struct kernel_call *c, const uint32_t *word, ptrdiff_t from, ptrdiff_t to,
 		 size_t n)
 {
-	const struct dropout_attributes *a = c->attributes;
 	const struct kernel_tensor *in = &c->in[0], *out = &c->out[0];
-	struct chance chance = { (int32_t)ceilf((float)a->p * 0x1p24f), (float)(1 / (1 - a->p)) };
-	const uint8_t *x = operand_at(in, from);
-	uint8_t *y = (uint8_t *)out->data + operand_bytes(out->dtype, to);
 	ptrdiff_t step = last_step(in);
+	struct chance chance = chance_of(c);
 	float room[CHUNK];
-	size_t done = 0;
 
-	if (step == 1 && in->dtype == DTYPE_F32 && out->dtype == DTYPE_F32)
-		done = drop_pairs(DTYPE_F32, chance, word, x, y, n);
-	else if (step == 1 && in->dtype == DTYPE_BF16 && out->dtype == DTYPE_BF16)
-		done = drop_pairs(DTYPE_BF16, chance, word, x, y, n);
-	for (size_t i = done; i < n; i++)
-		operand_load(in->dtype, operand_at(in, from + (ptrdiff_t)i * step), room + i, 1);
-	for (size_t i = done; i < n; i += SIMD_WIDTH)
-		simd_store(room + i, kept(chance, word + i, simd_load(room + i)));
-	operand_store(out->dtype, room + done, y + operand_bytes(out->dtype, (ptrdiff_t)done),
-		      n - done);
+	if (step == 1)
+		operand_load(in->dtype, operand_at(in, from), room, n);
+	else
+		for (size_t i = 0; i < n; i++)
+			operand_load(in->dtype, operand_at(in, from + (ptrdiff_t)i * step),
+				     room + i, 1);
+	for (size_t i = 0; i < n; i += SIMD_WIDTH)
+		simd_store(room + i, kept(chance, (vu32)simd_load(word + i), simd_load(room + i)));
+	operand_store(out->dtype, room, (uint8_t *)out->data + operand_bytes(out->dtype, to), n);
 }
 
 /* Elements FIRST to FIRST + N - 1 of run OUTER of LENGTH. */
 static void drop_run(const struct kernel_call *c, size_t outer, size_t first, size_t n,
-		     size_t length)
+		     size_t length, bool stream)
 {
 	const struct kernel_tensor *in = &c->in[0], *out = &c->out[0];
 	ptrdiff_t from = rows_at(in, outer) + (ptrdiff_t)first * last_step(in);
 	ptrdiff_t to = rows_at(out, outer) + (ptrdiff_t)first;
 	struct draws d = { .key = c->key, .down = out->n_axes < 2 };
-	uint32_t word[CHUNK + 4 + ROOM];
-	size_t skip = 0;
+	uint32_t word[CHUNK + 2 * SIMD_PHILOX_WORDS];
+	size_t skip = 0, done = 0;
 
 	if (d.down) {
 		d.first = c->row + first;
@@ -120,11 +140,17 @@ static void drop_run(const struct kernel_call *c, size_t outer, size_t first, si
 		size_t element = outer % runs * length + first;
 
 		d.row = c->row + outer / runs;
-		d.first = element / 4;
-		skip = element % 4;
+		skip = element % SIMD_PHILOX_WORDS;
+		d.first = (element - skip) / 4;
 	}
-	draw_many(&d, skip + n, word);
-	drop(c, word + skip, from, to, n);
+	if (!skip)
+		done = drop_in_place(c, &d, from, to, n, stream);
+	if (done == n)
+		return;
+	d.first += done / 4;
+	draw_many(&d, skip + n - done, word);
+	drop(c, word + skip, from + (ptrdiff_t)done * last_step(in), to + (ptrdiff_t)done,
+	     n - done);
 }
 
 static void run(const struct kernel_call *c)
@@ -133,14 +159,17 @@ static void run(const struct kernel_call *c)
 	size_t length = out->n_axes ? out->shape[out->n_axes - 1] : 1;
 	size_t runs = (length + CHUNK - 1) / CHUNK, from, to;
 	size_t outer = length ? kernel_elements(out) / length : 0;
+	bool stream = vector_streams(out);
 
 	kernel_share(outer * runs, 1, c->part, c->parts, &from, &to);
 	for (size_t i = from; i < to; i++) {
 		size_t first = i % runs * CHUNK;
 
 		drop_run(c, i / runs, first, length - first < CHUNK ? length - first : CHUNK,
-			 length);
+			 length, stream);
 	}
+	if (stream)
+		simd_stream_end();
 }
 
 static bool claims(const struct kernel_call *c)

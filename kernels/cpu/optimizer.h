@@ -49,8 +49,7 @@ SIMD_INLINE float optimizer_scalar(const struct kernel_call *c, int i, size_t at
 /* The words that OPTIMIZER_RUN elements of ROW from AT, a multiple of OPTIMIZER_RUN, on draw. */
 SIMD_INLINE void optimizer_draw(const uint32_t key[2], uint32_t row, size_t at, uint32_t *out)
 {
-	for (size_t i = 0; i < OPTIMIZER_RUN; i += 4 * SIMD_PHILOX_BLOCKS)
-		simd_philox_words(key, (at + i) / 4, row, out + i);
+	simd_philox_store(key, at / 4, row, OPTIMIZER_RUN, out);
 }
 
 /* The bits of f32 below those of bf16 are added to as many random ones; what is not finite stays. */
