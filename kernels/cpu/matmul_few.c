@@ -269,7 +269,7 @@ static void run(const struct kernel_call *c, bool accumulate)
 	size_t from, to;
 
 	kernel_share(p.n, 16, c->part, c->parts, &from, &to);
-	for (size_t row = 0; row < p.m && from < to; row++)
+	for (size_t row = 0; row < p.m && from < to && p.k > 0; row++)
 		prepare_row(&f, row);
 	for (size_t j = from; j < to; j += f.rows) {
 		size_t n = to - j < f.rows ? to - j : f.rows;

@@ -288,13 +288,15 @@ SIMD_INLINE void softmax_grad_row(const struct kernel_call *c, enum dtype t, siz
 	row_put(c, t, i, out);
 }
 
-/* run_NAME: NAME_row for the rows of this part, of either dtype. */
+/* run_NAME: NAME_row for the rows of this part, of either dtype; rows of nothing have no rooms. */
 #define EACH_ROW(name)                                                   \
  static void run_##name(const struct kernel_call *c)                     \
  {                                                                       \
   enum dtype t = rows_of(c);                                             \
   size_t from, to;                                                       \
                                                                          \
+  if (rows_length(&c->in[0]) == 0)                                       \
+   return;                                                               \
   kernel_share(rows_count(&c->in[0]), 1, c->part, c->parts, &from, &to); \
   for (size_t i = from; i < to; i++)                                     \
    if (t == DTYPE_BF16)                                                  \
