@@ -46,7 +46,7 @@ static double share_of_peak(struct training *t, double rate)
 				t,
 				"step %" PRIu64
 				": more than the machine's peak as it was measured, "
-				"%.0f of %.0f G/s; from here on shares are of what steps reached",
+				"%.3g of %.3g G/s; from here on shares are of what steps reached",
 				t->state.step + 1, rate * 1e-9, t->peak * 1e-9);
 		t->warned_peak = true;
 		t->peak = rate;
