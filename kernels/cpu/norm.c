@@ -170,7 +170,7 @@ SIMD_INLINE void forward_of(const struct kernel_call *c, enum dtype t, bool cent
 	size_t from, to;
 
 	kernel_share(rows_count(&c->in[0]), 1, c->part, c->parts, &from, &to);
-	if (from == to)
+	if (from == to || rows_length(&c->in[0]) == 0) /* rows of nothing have no rooms */
 		return;
 	w = weights(c, 1, t, (float)attributes->offset, room(c, 4));
 	b = weights(c, 2, t, 0, room(c, 5));

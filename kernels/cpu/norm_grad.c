@@ -325,7 +325,7 @@ SIMD_INLINE void backward_of(const struct kernel_call *c, enum dtype t, bool cen
 		return;
 	}
 	kernel_share(pieces(c), 1, c->part, c->parts, &from, &to);
-	if (from == to)
+	if (from == to || rows_length(&c->in[0]) == 0) /* rows of nothing have no rooms */
 		return;
 	w = weights(c, 2, t, (float)a->offset, room(c, 3));
 	for (size_t i = from; i < to; i++)
