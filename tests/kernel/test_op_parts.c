@@ -15,11 +15,11 @@
 
 #define ROWS  7
 #define WIDTH 1500
-#define GAP   36 /* whole vectors: rows begin at any address by themselves */
+#define GAP   36 /* elements between rows */
 
-enum layout { FLAT, MATRIX, GAPPED, SHAPES };
+enum layout { FLAT, MATRIX, GAPPED, LAYOUTS };
 
-static const char *const shape_names[SHAPES] = { "one run", "rows", "rows with gaps" };
+static const char *const layout_names[LAYOUTS] = { "one run", "rows", "rows with gaps" };
 
 static const struct scalars_attributes scalars = { 1.5, -0.25 };
 static const struct kind_attributes silu = { UNARY_SILU };
@@ -78,6 +78,7 @@ static void run(const struct kernel *k, struct kernel_call c, int parts, uint8_t
 
 static void check(int level, size_t i, enum dtype t, enum layout s)
 {
+	static const int parts[] = { 2, 3, 7 };
 	static uint8_t in_data[2][BYTES], want[BYTES], got[BYTES];
 	struct kernel_tensor in[2], out = tensor(t, s, want);
 	struct kernel_call c = { .in = in,
@@ -96,15 +97,15 @@ static void check(int level, size_t i, enum dtype t, enum layout s)
 	}
 	k = backend_choose(backend_level((enum level)level), name, &c);
 	tap_ok(k != NULL, "%s, %s, %s, %s: is claimed", name, level_name((enum level)level),
-	       dtype_name(t), shape_names[s]);
+	       dtype_name(t), layout_names[s]);
 	if (!k)
 		return;
 	run(k, c, 1, want);
 	out.data = got;
-	for (int parts = 2; parts <= 7; parts += parts == 2 ? 1 : 4) {
-		run(k, c, parts, got);
+	for (size_t j = 0; j < sizeof(parts) / sizeof(*parts); j++) {
+		run(k, c, parts[j], got);
 		tap_ok(memcmp(got, want, BYTES) == 0, "%s, %s, %s, %s: %d parts as one", name,
-		       level_name((enum level)level), dtype_name(t), shape_names[s], parts);
+		       level_name((enum level)level), dtype_name(t), layout_names[s], parts[j]);
 	}
 }
 
@@ -112,7 +113,7 @@ int main(void)
 {
 	for (int level = 0; level < LEVEL_COUNT; level++)
 		for (size_t i = 0; i < CASES && level_available((enum level)level); i++)
-			for (int s = 0; s < SHAPES; s++) {
+			for (int s = 0; s < LAYOUTS; s++) {
 				check(level, i, DTYPE_F32, (enum layout)s);
 				check(level, i, DTYPE_BF16, (enum layout)s);
 			}
